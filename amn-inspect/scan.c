@@ -225,8 +225,16 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
     if (!path || !str_ends(path, ".index.json"))
         return scan_file(scan, path, str_or(operand, "-"), scan->cli->noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
     size_t n = folder_len(path);
-    char *dir = n ? strndup(path, n) : strdup(".");
-    bool ok = dir ? scan_folder(scan, dir, err) : err_memory(err, n);
+    char *dir;
+    if (n)
+        dir = strndup(path, n);
+    else
+        dir = strdup(".");
+    bool ok;
+    if (dir)
+        ok = scan_folder(scan, dir, err);
+    else
+        ok = err_memory(err, n);
     free(dir);
     return ok;
 }

@@ -323,7 +323,11 @@ list_main(int argc, char **argv)
     bool names = false;
     for (size_t i = 0; i < l.cli.noperands; i++)
         names = names || vocabulary_has(l.cli.operands[i]);
-    bool ok = names ? list_names(&l.cli, &err) : list(&l, &err);
+    bool ok;
+    if (names)
+        ok = list_names(&l.cli, &err);
+    else
+        ok = list(&l, &err);
     list_clear(&l);
     if (ok)
         return CLI_OK;

@@ -81,7 +81,11 @@ verbs_find(struct str *file, const char *folder, const char *verb, struct err *e
     if (!is_verb(verb))
         return false;
     str_format(&name, "amn-%s", verb);
-    bool found = name.failed ? err_memory(err, name.room) : verbs_program(file, folder, name.p, err);
+    bool found;
+    if (name.failed)
+        found = err_memory(err, name.room);
+    else
+        found = verbs_program(file, folder, name.p, err);
     str_clear(&name);
     return found;
 }

@@ -17,7 +17,11 @@ static uint64_t
 rank_of(const struct adapter_module *m, enum factor_role role)
 {
     const struct shape *s = &m->factor[role]->shape;
-    bool last = role == FACTOR_A ? m->order == ORDER_MLX || m->order == ORDER_ROWS : m->order != ORDER_MLX;
+    bool last;
+    if (role == FACTOR_A)
+        last = m->order == ORDER_MLX || m->order == ORDER_ROWS;
+    else
+        last = m->order != ORDER_MLX;
     if (s->rank < 2)
         return 0;
     return shape_dim(s, last ? 1 : 0);

@@ -64,11 +64,19 @@ load_right(const void *of_right, uint64_t part, float *p, struct err *err)
     const struct right *of = of_right;
     size_t rank = (size_t)of->p->rank, cols = (size_t)of->p->cols;
     size_t some = num_min(rank, num_max(SLAB / num_max(cols, 1), 1)), core = (size_t)(of->p->inner * of->p->positions);
-    size_t n = of->p->core ? core + (size_t)of->p->inner * cols / (size_t)of->p->positions : some * cols;
+    size_t n;
+    if (of->p->core)
+        n = core + (size_t)of->p->inner * cols / (size_t)of->p->positions;
+    else
+        n = some * cols;
     float *x = malloc(n * sizeof *x);
     if (!x)
         return err_memory(err, n * sizeof *x);
-    bool ok = of->p->core ? load_core(of, p, x, x + core, err) : load_plain(of, p, x, some, err);
+    bool ok;
+    if (of->p->core)
+        ok = load_core(of, p, x, x + core, err);
+    else
+        ok = load_plain(of, p, x, some, err);
     free(x);
     return ok;
 }

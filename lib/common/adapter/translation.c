@@ -36,7 +36,11 @@ list_stored(struct translation *t, const struct choice *choice, size_t without, 
         return err_memory(err, (choice->n + 1) * sizeof *t->stored);
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        const struct tensor *of = c->decode ? c->decode->part[0] : c->copy;
+        const struct tensor *of;
+        if (c->decode)
+            of = c->decode->part[0];
+        else
+            of = c->copy;
         if (of && i != without)
             t->stored[t->n++] = (struct stored){ of->extent.file, of->extent.at, i };
     }
@@ -134,7 +138,11 @@ is_transposed(const struct layout *l, uint64_t rows, uint64_t cols)
 static bool
 set_place(struct weight_place *place, const struct translation *t, const struct composed_part *part)
 {
-    const struct tensor *of = part->decode ? part->decode->part[0] : part->copy;
+    const struct tensor *of;
+    if (part->decode)
+        of = part->decode->part[0];
+    else
+        of = part->copy;
     const struct layout *l = NULL;
     if (part->layout)
         l = part->layout;

@@ -69,7 +69,11 @@ layout_bounds(const struct layout *layout, uint64_t first, uint64_t count, uint6
         uint64_t a = 0;
         if (!apart)
             a = first / inner % layout->dim[d].n;
-        uint64_t b = apart ? layout->dim[d].n - 1 : last / inner % layout->dim[d].n;
+        uint64_t b;
+        if (apart)
+            b = layout->dim[d].n - 1;
+        else
+            b = last / inner % layout->dim[d].n;
         *from += a * layout->dim[d].stride;
         *to += b * layout->dim[d].stride;
         apart = apart || a != b;

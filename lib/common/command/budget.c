@@ -220,7 +220,11 @@ budget_print(FILE *out, const struct command *cmd, const struct choice *choice, 
     fprintf(out, "--scheme %s\n", cmd->candidates[0]->name);
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        const struct tensor t = c->encoding ? c->encoding->weight : chosen_tensor(c);
+        struct tensor t;
+        if (c->encoding)
+            t = c->encoding->weight;
+        else
+            t = chosen_tensor(c);
         if (c->part != 0 || !(c->encoding || c->same))
             continue;
         fputs("--tensor-type '", out);

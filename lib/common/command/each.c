@@ -87,7 +87,11 @@ command_run_each(struct command *cmd)
     struct err err;
     err_init(&err);
     struct str *path = calloc(cmd->cli.noperands + 1, sizeof *path);
-    bool ok = path ? prepare(path, cmd, &err) : err_memory(&err, sizeof *path);
+    bool ok;
+    if (path)
+        ok = prepare(path, cmd, &err);
+    else
+        ok = err_memory(&err, sizeof *path);
     if (!ok)
         worst = cli_fail(&cmd->cli, &err);
     for (size_t i = 0; ok && i < cmd->cli.noperands; i++) {

@@ -144,7 +144,11 @@ write_lines(const struct manifest_file *m, struct err *err)
         return false;
     }
     page_init(&page, NULL);
-    bool ok = is_files(m->job->cmd) ? fill_from_files(m, &page, err) : fill_from_stream(m, &page, err);
+    bool ok;
+    if (is_files(m->job->cmd))
+        ok = fill_from_files(m, &page, err);
+    else
+        ok = fill_from_stream(m, &page, err);
     return report_file_send(m->sink, &page, ok, err);
 }
 

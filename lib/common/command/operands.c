@@ -64,7 +64,11 @@ operands_each(struct cli *cli, operands_job *job, void *own)
     const struct model_options how = options_of(cli);
     bool ok = scheme_known(cli->input_scheme, &err) && (cli->fetch || model_list_check_overwrite(cli->operands, cli->noperands, &how, &err))
         && operands_stdin_once(cli, &err);
-    enum cli_status status = ok ? each(cli, job, own) : cli_fail(cli, &err);
+    enum cli_status status;
+    if (ok)
+        status = each(cli, job, own);
+    else
+        status = cli_fail(cli, &err);
     cli_progress_stop(&progress);
     return status;
 }

@@ -44,7 +44,11 @@ solve_rounded(enum exact_level level, float v)
 {
     if (level != EXACT_BF16 && level != EXACT_F16)
         return (double)v;
-    float near = level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : rounded(DTYPE_F16, v);
+    float near;
+    if (level == EXACT_BF16)
+        near = rounded(DTYPE_BF16, v);
+    else
+        near = rounded(DTYPE_F16, v);
     if (__builtin_expect(isfinite(near), 1))
         return (double)near;
     return (double)v;

@@ -148,7 +148,11 @@ solve_fp8_choose(const struct encoding *e, const struct solve_fp8 *how, float *f
         *way = EXACT_SEARCH;
         return true;
     }
-    bool hinted = halves ? f[MOST_HINT] > -FLT_MAX : uniform && is_power;
+    bool hinted;
+    if (halves)
+        hinted = f[MOST_HINT] > -FLT_MAX;
+    else
+        hinted = uniform && is_power;
     if (!power && !hinted)
         return false;
     if (flags & BITS)

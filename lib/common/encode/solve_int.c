@@ -123,7 +123,11 @@ find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g,
     *k = 2000;
     for (size_t i = 0; i < b->n; i++) {
         double v = fabs(solve_value(b, i));
-        int e = v != 0 ? solve_odd(v, &m) : *k;
+        int e;
+        if (v != 0)
+            e = solve_odd(v, &m);
+        else
+            e = *k;
         if (e < *k)
             *k = e;
     }
@@ -212,7 +216,11 @@ static bool
 search_short(const struct solve_block *b, const struct solve_int *how, const struct same_extent *x, struct int_group *g, uint8_t *q)
 {
     const unsigned half = 1u << (how->bits - 1), down = (unsigned)-how->lowest;
-    const float most = x->high > -x->low ? x->high : -x->low;
+    float most;
+    if (x->high > -x->low)
+        most = x->high;
+    else
+        most = -x->low;
     if (b->level != EXACT_BF16 || how->asymmetric || how->type == DTYPE_F32 || !x->narrow || b->n % AT_ONCE != 0 || most >= 0x1p120f
         || x->unit < 0x1p-120f)
         return false;

@@ -66,7 +66,11 @@ solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32
     if (!part)
         return false;
     for (uint64_t i = 0; i < n; i++) {
-        float input = s->inputs ? s->inputs[i] : s->input;
+        float input;
+        if (s->inputs)
+            input = s->inputs[i];
+        else
+            input = s->input;
         store_le32(bytes + 4 * i, bits_of_float(divides == s->divides ? input : 1.0f / input));
     }
     part->grain = 4;

@@ -73,7 +73,11 @@ first_at(double code, double v, bool above, enum dtype type, enum exact_level le
         if (!guided)
             middle = lo + (hi - lo) / 2;
         double p = product(code, type, middle, level);
-        bool down = above ? p > v : p >= v;
+        bool down;
+        if (above)
+            down = p > v;
+        else
+            down = p >= v;
         if (down)
             hi = middle;
         else

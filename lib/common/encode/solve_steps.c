@@ -126,7 +126,11 @@ find_steps(const struct solve_block *b)
     for (size_t i = 0; i < b->n; i++) {
         double v = solve_value(b, i);
         uint64_t m;
-        int k = v != 0 ? solve_odd(fabs(v), &m) : f.k;
+        int k;
+        if (v != 0)
+            k = solve_odd(fabs(v), &m);
+        else
+            k = f.k;
         if (k < f.k)
             f.k = k;
         if (v < f.least)
@@ -202,7 +206,11 @@ solve_steps(const struct solve_block *b, const struct solve_steps *how, struct i
         return true;
     }
     solve_way(b, EXACT_SEARCH);
-    struct steps_found f = plain ? find_plain(b, &x) : find_steps(b);
+    struct steps_found f;
+    if (plain)
+        f = find_plain(b, &x);
+    else
+        f = find_steps(b);
     bool single = !plain || x.high == x.low;
     for (size_t i = 1; !plain && single && i < b->n; i++)
         single = solve_value(b, i) == solve_value(b, 0);

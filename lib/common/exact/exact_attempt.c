@@ -64,7 +64,11 @@ try_once(struct exact_attempt *a, const struct exact_terms *terms, struct err *e
 bool
 exact_attempt_name(struct exact_attempt *a, const struct encoder *e, struct err *err)
 {
-    const struct encode_options *given = a->given ? a->given : &a->job->reduction->how;
+    const struct encode_options *given;
+    if (a->given)
+        given = a->given;
+    else
+        given = &a->job->reduction->how;
     const struct tensor t = chosen_source(&a->trial);
     const uint64_t cols = shape_dim(&t.shape, t.shape.rank - 1);
     struct exact_terms *terms = a->terms;

@@ -97,7 +97,11 @@ run_item(void *of, void *own, uint64_t i, struct err *err)
 static bool
 run_pass(struct exact_pass *s, struct err *err)
 {
-    const unsigned jobs = s->trial.p->jobs ? s->trial.p->jobs : cpus_count();
+    unsigned jobs;
+    if (s->trial.p->jobs)
+        jobs = s->trial.p->jobs;
+    else
+        jobs = cpus_count();
     const struct crew crew = { .units = s->n, .jobs = (unsigned)num_min(jobs, EXACT_JOBS), .of = s,
         .enter = enter_pass, .work = run_item, .leave = leave_pass };
     pthread_mutex_init(&s->lock, NULL);

@@ -78,7 +78,11 @@ back_keys(json_t **keys, const struct catalog *catalog, struct err *err)
         const struct meta *m = catalog_meta_at(catalog, i);
         if (is_left_out(m))
             continue;
-        json_t *value = m->value.type == META_ARRAY ? array_of(&m->value.as.a) : scalar_of(&m->value);
+        json_t *value;
+        if (m->value.type == META_ARRAY)
+            value = array_of(&m->value.as.a);
+        else
+            value = scalar_of(&m->value);
         name.len = 0;
         str_add(&name, m->key, m->key_len);
         if (value && (name.failed || json_object_set_new_nocheck(*keys, name.p, value) != 0))

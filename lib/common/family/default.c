@@ -186,7 +186,11 @@ bool
 family_member_value(json_t **value, const struct family_member *m, struct scope *scope, struct err *err)
 {
     *value = NULL;
-    bool ok = m->each ? list_of_layers(value, m, scope, err) : expr_value(value, m->value, scope, 0, err);
+    bool ok;
+    if (m->each)
+        ok = list_of_layers(value, m, scope, err);
+    else
+        ok = expr_value(value, m->value, scope, 0, err);
     if (!ok) {
         json_decref(*value);
         *value = NULL;

@@ -184,7 +184,11 @@ eval_choose(json_t **value, const struct expr *e, const struct expr_node *node, 
     json_t *first;
     if (!expr_node_value(&first, e, node->a, scope, b, err))
         return false;
-    bool yes = node->kind == NODE_ELSE ? !json_is_null(first) : expr_is_true(first);
+    bool yes;
+    if (node->kind == NODE_ELSE)
+        yes = !json_is_null(first);
+    else
+        yes = expr_is_true(first);
     if (node->kind == NODE_NOT || (node->kind != NODE_IF && yes == (node->kind != NODE_AND))) {
         if (node->kind == NODE_NOT)
             *value = json_boolean(!yes);

@@ -144,7 +144,11 @@ parse_number(struct expr_reader *r, uint32_t *out)
     if (p + 1 < r->end && *p == '.' && isdigit((unsigned char)p[1]))
         for (whole = false, p++; p < r->end && isdigit((unsigned char)*p);)
             p++;
-    const char *e = p < r->end && (*p == 'e' || *p == 'E') ? p + 1 : r->end;
+    const char *e;
+    if (p < r->end && (*p == 'e' || *p == 'E'))
+        e = p + 1;
+    else
+        e = r->end;
     e += e < r->end && (*e == '+' || *e == '-');
     if (e < r->end && isdigit((unsigned char)*e))
         for (whole = false, p = e; p < r->end && isdigit((unsigned char)*p);)

@@ -104,7 +104,11 @@ static bool
 run_len(struct function_call *c)
 {
     const json_t *x = c->arg[0];
-    size_t n = json_is_array(x) ? json_array_size(x) : json_object_size(x);
+    size_t n;
+    if (json_is_array(x))
+        n = json_array_size(x);
+    else
+        n = json_object_size(x);
     if (json_is_string(x)) {
         if (!scope_steps(c->scope, json_string_length(x), c->err))
             return false;

@@ -158,7 +158,11 @@ bool
 family_run_number(struct family_reader *r, struct expr *when)
 {
     const struct family_word *w = &r->word[1];
-    uint64_t *n = family_word_is(r, 0, "order") ? &r->family->image->order : &r->family->image->row;
+    uint64_t *n;
+    if (family_word_is(r, 0, "order"))
+        n = &r->family->image->order;
+    else
+        n = &r->family->image->row;
     (void)when;
     *n = 0;
     for (size_t i = 0; i < w->n; i++) {

@@ -158,7 +158,11 @@ no_value(const struct family_config *c, const struct family_key *row, const char
     struct str lacking = { 0 };
     size_t n;
     if (family_lacking(&lacking, &n, row->value, scope, err)) {
-        const char *what = n != 0 ? lacking.p : expr_text(row->value);
+        const char *what;
+        if (n != 0)
+            what = lacking.p;
+        else
+            what = expr_text(row->value);
         err_set(err, ERR_MALFORMED, "config.json: %s %s missing, but family %s makes key %s of %s",
             what, n < 2 ? "is" : "are", c->family->name, name, n < 2 ? "it" : "one of them");
     }

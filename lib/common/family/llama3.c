@@ -88,7 +88,11 @@ solve_step(struct llama3_rope *r, const float *x, size_t n)
     double below = 0;
     if (i > 0)
         below = (double)wavelength(r->theta, i - 1, 2 * n);
-    double above = i < n ? (double)wavelength(r->theta, i, 2 * n) : 4 * below;
+    double above;
+    if (i < n)
+        above = (double)wavelength(r->theta, i, 2 * n);
+    else
+        above = 4 * below;
     r->low = r->high = 1;
     r->length = power_of_two(below > 1 ? below : 1);
     if (!(r->length > below && r->length < above))

@@ -79,7 +79,11 @@ distribute(struct regroup *r, const struct moves *m, uint32_t at, uint32_t width
                 have = m->s.layout.dim[at + --i];
             if (have.n == 1)
                 continue;
-            uint64_t some = have.n % want == 0 ? want : have.n;
+            uint64_t some;
+            if (have.n % want == 0)
+                some = want;
+            else
+                some = have.n;
             if (want % some != 0 || !moves_take(r, j, some, have.stride))
                 return false;
             have = (struct layout_dim){ have.n / some, have.stride * some };

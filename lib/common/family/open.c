@@ -40,7 +40,11 @@ include(void *of, const char *name, const char **text, size_t *n, struct err *er
     struct str path = { 0 };
     str_format(&path, "%.*s%s.family", slash ? (int)(slash + 1 - files->path) : 0, files->path, name);
     bool there = !path.failed && access(path.p, F_OK) == 0;
-    bool ok = path.failed ? err_memory(err, path.room) : !there || read_file(files, path.p, text, n, err);
+    bool ok;
+    if (path.failed)
+        ok = err_memory(err, path.room);
+    else
+        ok = !there || read_file(files, path.p, text, n, err);
     str_clear(&path);
     if (ok && !there && found) {
         *text = found->text;

@@ -268,7 +268,11 @@ family_read_include(struct family_reader *r, const char *name)
     str_format(&file, "%s.family", name);
     r->file[r->nfiles++] = name;
     r->fragment = true;
-    bool ok = file.failed ? err_memory(r->err, file.room) : read_text(r, file.p, text, n);
+    bool ok;
+    if (file.failed)
+        ok = err_memory(r->err, file.room);
+    else
+        ok = read_text(r, file.p, text, n);
     r->fragment = fragment;
     r->nfiles--;
     r->where = where;

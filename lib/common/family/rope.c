@@ -105,7 +105,11 @@ set_nested(struct family_config *c, const struct family_member *m, struct err *e
 {
     static const char full[] = "full_attention", sliding[] = "sliding_attention";
     json_t *said = config_get(c->members, "rope_parameters"), *scaling = config_get(c->members, "rope_scaling"), *type = NULL;
-    json_t *rope = said ? json_deep_copy(said) : json_object();
+    json_t *rope;
+    if (said)
+        rope = json_deep_copy(said);
+    else
+        rope = json_object();
     json_decref(c->rope_all);
     c->rope_all = rope;
     if (!rope || !family_member_value(&type, m, &c->scope, err))

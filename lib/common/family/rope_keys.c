@@ -90,7 +90,11 @@ put_sections(struct keys *keys, const struct family_config *c, struct err *err)
     while (four && json_is_array(four) && json_array_size(four) < 4)
         if (json_array_append_new(four, json_integer(0)) != 0)
             break;
-    bool ok = four ? config_put(keys, c->family->arch, &row, four, "mrope_section", err) : err_memory(err, 0);
+    bool ok;
+    if (four)
+        ok = config_put(keys, c->family->arch, &row, four, "mrope_section", err);
+    else
+        ok = err_memory(err, 0);
     json_decref(four);
     return ok;
 }
@@ -177,7 +181,11 @@ read_factors(float x[FAMILY_MADE_MAX], size_t *n, struct model *model, struct er
         return false;
     *n = (size_t)numel;
     for (size_t i = 0; i < *n; i++) {
-        uint32_t bits = t->big_endian ? load_be32(bytes + 4 * i) : load_le32(bytes + 4 * i);
+        uint32_t bits;
+        if (t->big_endian)
+            bits = load_be32(bytes + 4 * i);
+        else
+            bits = load_le32(bytes + 4 * i);
         memcpy(&x[i], &bits, sizeof bits);
     }
     return true;

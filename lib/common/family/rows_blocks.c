@@ -58,14 +58,22 @@ static bool
 rows_blocks_collect(struct row_scales *scales, const struct rows_work *w, const struct row_output *out, bool inputs, struct err *err)
 {
     struct str name = { 0 };
-    size_t each = out->nmembers > 1 ? 1 : scales->n;
+    size_t each;
+    if (out->nmembers > 1)
+        each = 1;
+    else
+        each = scales->n;
     bool ok = true;
     for (size_t i = 0; ok && (i == 0 || i < out->nmembers); i++) {
         const struct family_source *source = rows_member(w, out, i)->source;
         const struct weight *weight = source->chosen.decode;
         struct fp4_blocks b;
         rows_blocks(&b, w, source);
-        const struct tensor *t = inputs ? find_input_scale(w->memory, weight, &b, &name) : b.second;
+        const struct tensor *t;
+        if (inputs)
+            t = find_input_scale(w->memory, weight, &b, &name);
+        else
+            t = b.second;
         ok = !t || ((t->dtype == DTYPE_F32 || rows_fail(source, ERR_UNSUPPORTED, "its scales are not F32", err))
             && add_scale(scales, i, each, t, b.divides, w->how->model, err));
     }

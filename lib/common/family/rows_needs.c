@@ -125,7 +125,11 @@ missing(const struct rows_needs *n, const struct family_row *row, uint64_t b, co
 {
     char shown[STR_SHOWN], hf[STR_SHOWN], other[STR_SHOWN];
     rows_needs_hf_name(hf, row, b, 0);
-    const struct family_source *u = n->back ? beside(n, name, len) : beside(n, hf, strlen(hf));
+    const struct family_source *u;
+    if (n->back)
+        u = beside(n, name, len);
+    else
+        u = beside(n, hf, strlen(hf));
     const char *layout = NULL;
     if (u)
         layout = layout_of(n->family, u);

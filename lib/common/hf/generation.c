@@ -62,7 +62,11 @@ hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct generation_row *row = &rows[i];
-        const char *name = row->other && !json_object_get(generation, row->name) ? row->other : row->name;
+        const char *name;
+        if (row->other && !json_object_get(generation, row->name))
+            name = row->other;
+        else
+            name = row->name;
         const json_t *value = json_object_get(generation, name);
         if (value && !json_is_null(value) && !generation_put(keys, row, name, value, err))
             return false;

@@ -80,7 +80,11 @@ static bool
 read_description(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err)
 {
     struct names found = { 0 };
-    char *folder = n != 0 ? strndup(dir, n) : strdup(".");
+    char *folder;
+    if (n != 0)
+        folder = strndup(dir, n);
+    else
+        folder = strdup(".");
     DIR *d = NULL;
     if (folder)
         d = opendir(folder);
@@ -240,7 +244,11 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     uint64_t shards;
     if (configs_shard(&part, file) && part.count > 1)
         catalog_facts(catalog)->shards = part.count;
-    char *dir = folder ? strndup(path, folder) : strdup(".");
+    char *dir;
+    if (folder)
+        dir = strndup(path, folder);
+    else
+        dir = strdup(".");
     if (!dir)
         return err_memory(err, folder);
     DIR *d = opendir(dir);

@@ -302,7 +302,11 @@ keep_folder(struct model *m, const char *path, size_t n, struct err *err)
 static bool
 open_fetched_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
-    size_t n = strcmp(dir, ".") == 0 || strcmp(dir, "./") == 0 ? 0 : strlen(dir);
+    size_t n;
+    if (strcmp(dir, ".") == 0 || strcmp(dir, "./") == 0)
+        n = 0;
+    else
+        n = strlen(dir);
     const char *name;
     char *path = NULL;
     bool there = false;

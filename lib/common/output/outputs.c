@@ -85,8 +85,16 @@ identify(struct output *o, const char *path, struct err *err)
         return true;
     if (!there && !err_absent(errno))
         return fail_unidentified(o, errno, err);
-    char *real = there ? realpath(path, NULL) : strdup(path);
-    bool ok = real ? find_place(o, real, err) : err_absent(errno) || fail_unidentified(o, errno, err);
+    char *real;
+    if (there)
+        real = realpath(path, NULL);
+    else
+        real = strdup(path);
+    bool ok;
+    if (real)
+        ok = find_place(o, real, err);
+    else
+        ok = err_absent(errno) || fail_unidentified(o, errno, err);
     free(real);
     return ok;
 }

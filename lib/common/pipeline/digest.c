@@ -183,7 +183,11 @@ digest_model(struct digests *d, struct model *model, const struct kernels *kerne
         .p = { .model = model, .kernels = kernels, .jobs = jobs ? jobs : cpus_count() } };
     job.p.panel_bytes = num_max(PANELS_BYTES / job.p.jobs, PANELS_BYTES / 8);
     job.p.pieces = job.pieces;
-    bool ok = job.unit ? job.pieces != NULL : err_memory(err, room);
+    bool ok;
+    if (job.unit)
+        ok = job.pieces != NULL;
+    else
+        ok = err_memory(err, room);
     ok = ok && sha256_open(&job.library, err) && (!(d->which & DIGESTS_VALUES) || roles_decodable(d->roles, KEEPS_NONE, NULL, err));
     for (size_t i = 0; ok && i < count; i++)
         ok = digest_add_tensor(&job, i, err);

@@ -82,7 +82,11 @@ best_pair(const struct swaps *s, int64_t room, const struct move *pair[2])
         if (end == 0)
             break;
         const struct fewest *f = &s->fewest[end - 1];
-        size_t other = s->moves[f->first].weight != m->weight ? f->first : f->second;
+        size_t other;
+        if (s->moves[f->first].weight != m->weight)
+            other = f->first;
+        else
+            other = f->second;
         if (other != SIZE_MAX && m->noise + s->moves[other].noise < least) {
             least = m->noise + s->moves[other].noise;
             pair[0] = m;

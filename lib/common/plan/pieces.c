@@ -296,7 +296,11 @@ piece_elements(const struct chosen *chosen, struct err *err)
 static bool
 is_changed(const struct chosen *c)
 {
-    bool changed = c->copy ? tensor_delta(c->copy) != NULL : c->decode && c->decode->delta;
+    bool changed;
+    if (c->copy)
+        changed = tensor_delta(c->copy) != NULL;
+    else
+        changed = c->decode && c->decode->delta;
     for (size_t i = 0; c->composed && i < c->composed->n; i++) {
         const struct composed_part *part = &c->composed->part[i];
         changed = changed || (part->copy && tensor_delta(part->copy)) || (part->decode && part->decode->delta);

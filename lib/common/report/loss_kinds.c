@@ -37,7 +37,11 @@ add_kind_name(struct str *key, uint64_t *layer, const char *name, size_t n)
     size_t prefix = SIZE_MAX;
     for (size_t at = 0; at <= n;) {
         const char *dot = memchr(name + at, '.', n - at);
-        size_t len = dot ? (size_t)(dot - name) - at : n - at;
+        size_t len;
+        if (dot)
+            len = (size_t)(dot - name) - at;
+        else
+            len = n - at;
         uint64_t number;
         if (len <= DIGITS && is_number(name + at, len, &number)) {
             if (prefix == SIZE_MAX) {

@@ -128,7 +128,11 @@ add_change(struct str *out, const struct chosen *chosen)
         str_text(out, chosen->composed ? "composed" : chosen->decode ? "dequantized" : becomes(chosen));
     if (chosen->decode)
         str_format(out, " from %s", summary_label(label, chosen->decode));
-    const char *why = chosen->encoding ? chosen->rule : chosen->why;
+    const char *why;
+    if (chosen->encoding)
+        why = chosen->rule;
+    else
+        why = chosen->why;
     if (why)
         str_format(out, " (%s)", why);
 }

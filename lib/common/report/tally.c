@@ -58,7 +58,11 @@ tally_top(const struct tally *tally, size_t *top, size_t max)
             at--;
         if (at == max)
             continue;
-        size_t keep = n < max ? n : max - 1;
+        size_t keep;
+        if (n < max)
+            keep = n;
+        else
+            keep = max - 1;
         memmove(top + at + 1, top + at, (keep - at) * sizeof *top);
         top[at] = i;
         n = keep + 1;

@@ -170,7 +170,11 @@ static bool
 next_begin(struct window *w, bool *ok, struct err *err)
 {
     while ((*ok = window_hold(w, 2 * LINE_MAX + 2, err)) && w->n >= 2) {
-        size_t sure = w->ended ? w->n : w->n - (2 * LINE_MAX + 1);
+        size_t sure;
+        if (w->ended)
+            sure = w->n;
+        else
+            sure = w->n - (2 * LINE_MAX + 1);
         for (size_t i = 0; i < sure; i++)
             if (may_begin(w->p + i, w->n - i)) {
                 window_drop(w, i);

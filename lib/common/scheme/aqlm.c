@@ -93,7 +93,11 @@ aqlm_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
 {
     const struct aqlm *q = w->own;
     uint64_t cols = q->vectors * q->ig, last = first + count - 1, row = first / cols, end = last / cols;
-    uint64_t size = part == CODES ? q->books * q->size : dtype_facts(w->part[SCALES]->dtype)->bytes;
+    uint64_t size;
+    if (part == CODES)
+        size = q->books * q->size;
+    else
+        size = dtype_facts(w->part[SCALES]->dtype)->bytes;
     uint64_t per = part == CODES ? q->vectors : 1, from = row / q->og * per, to = (end / q->og + 1) * per;
     if (part == CODES && row == end) {
         to = from + last % cols / q->ig + 1;

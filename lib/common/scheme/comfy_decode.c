@@ -192,7 +192,11 @@ emit_rotated(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n, f
     if (d->to == DTYPE_F16)
         n = num_min(n, STEP);
     const uint8_t *codes = find_codes(d, row, base, num_ceil_div(col + n, g) * g - base);
-    float *v = d->to == DTYPE_F32 ? (void *)y : room->v;
+    float *v;
+    if (d->to == DTYPE_F32)
+        v = (void *)y;
+    else
+        v = room->v;
     if (d->to == DTYPE_BF16)
         d->k->convrot_bf16((void *)y, codes, (size_t)col, (size_t)n, (size_t)g, scale, &room->sums);
     else

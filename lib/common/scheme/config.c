@@ -376,7 +376,11 @@ look_up(const struct config *config, const char *module, size_t n, const char *k
         return false;
     for (size_t i = 0; i < config->ngroups; i++) {
         const struct group *group = &config->group[i];
-        const json_t *declared = key ? json_object_get(group->weights, key) : group->format;
+        const json_t *declared;
+        if (key)
+            declared = json_object_get(group->weights, key);
+        else
+            declared = group->format;
         bool named = config->cache->named[i];
         if ((!named && !group->by_class) || (by_name && !named))
             continue;

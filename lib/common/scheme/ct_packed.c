@@ -235,7 +235,11 @@ ct_packed_read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct
     uint8_t *bytes = claims_read(f->claims, t, MOST, "bytes of a shape", err);
     bool ok = bytes != NULL;
     for (uint64_t i = 0; ok && i < t->extent.nbytes / size; i++) {
-        uint64_t v = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
+        uint64_t v;
+        if (size == 8)
+            v = load_le64(bytes + 8 * i);
+        else
+            v = (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
         uint64_t at = from + i % n;
         bool first = i < n;
         ok = v <= INT64_MAX && (at == rank - 1 || v == shape_dim(&f->codes->shape, (uint32_t)at)) && (first || v == dim[at]);
@@ -459,7 +463,11 @@ ct_packed_fill(const struct decoding *d, struct codes_piece *p)
         return;
     }
     for (size_t i = 0; i < p->groups; i++) {
-        uint64_t g = ct->shuffled ? load_le32(d->in[G_IDX].p + 4 * (p->col + i)) : p->col / ct->blocks.b1 + i;
+        uint64_t g;
+        if (ct->shuffled)
+            g = load_le32(d->in[G_IDX].p + 4 * (p->col + i));
+        else
+            g = p->col / ct->blocks.b1 + i;
         if (ct->shuffled)
             p->scales[i] = scale_at(d, SCALE, base + g);
         p->zeros[i] = zero_of(d, p->row, g, base + g);

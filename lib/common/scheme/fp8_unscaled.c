@@ -104,7 +104,11 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
     struct unscaled_name *list = malloc((n + 1) * sizeof *list);
     size_t *at = malloc((n + 1) * sizeof *at);
     struct str keys = { 0 };
-    bool ok = list && at ? true : err_memory(err, n * sizeof *list);
+    bool ok;
+    if (list && at)
+        ok = true;
+    else
+        ok = err_memory(err, n * sizeof *list);
     for (size_t i = 0; ok && i < n; i++) {
         const struct weight *w = roles_weight(roles, i);
         if (!fp8_is(w))

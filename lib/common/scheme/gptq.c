@@ -309,7 +309,11 @@ zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
     const uint8_t *unit = zeros + g * (per * bits / 8);
     if (q->carries && !q->v2)
         return (float)((load_le32(unit) + UINT32_MAX / mask) >> lane * bits & mask);
-    uint32_t field = q->planar ? planar_at(unit, lane, bits) : bits_code(unit, lane * bits, bits);
+    uint32_t field;
+    if (q->planar)
+        field = planar_at(unit, lane, bits);
+    else
+        field = bits_code(unit, lane * bits, bits);
     if (q->v2)
         return (float)field;
     return (float)((field + 1) & mask);

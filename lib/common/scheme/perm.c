@@ -40,7 +40,11 @@ perm_read_groups(const struct claims *c, const struct tensor *t, uint64_t n, uin
     for (uint64_t i = 0; p && i < n; i++) {
         int64_t g = (int32_t)load_le32(p + 4 * i);
         unused += !wraps && g == -1;
-        bool ok = unused != 0 ? unused == i + 1 : g < (int64_t)groups && g >= (wraps ? -(int64_t)groups : 0);
+        bool ok;
+        if (unused != 0)
+            ok = unused == i + 1;
+        else
+            ok = g < (int64_t)groups && g >= (wraps ? -(int64_t)groups : 0);
         if (!ok) {
             err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId64 ", expected one of %" PRIu64
                 " groups%s", str_shown(name, t->name, t->name_len), i, g, groups, wraps ? "" : ", or -1 for all items");

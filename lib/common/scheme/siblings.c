@@ -235,7 +235,11 @@ static bool
 examine(struct claims *c, const struct sibling *s, struct siblings_found *found, struct err *err)
 {
     bool cast = is_cast(s->w), zero = false;
-    const struct companion *idle = cast && names_scale(s) ? NULL : find_idle(s);
+    const struct companion *idle;
+    if (cast && names_scale(s))
+        idle = NULL;
+    else
+        idle = find_idle(s);
     struct part_name ignored;
     if (is_parameter(s) || is_lora(s) || (cast && s->joined && !names_scale(s)))
         return true;

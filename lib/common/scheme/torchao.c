@@ -369,7 +369,11 @@ torchao_fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
     for (size_t g = 0; t->tiles != 0 && g < n; g++)
         own->scales[g] = item(part[SCALE]->dtype, decoding_bytes(d, SCALE, swizzle_at(row, b + g, t->tiles)), 0);
     for (unsigned p = t->tiles != 0 ? ZERO : SCALE; p <= ZERO; p++) {
-        float *v = p == SCALE ? own->scales : own->terms;
+        float *v;
+        if (p == SCALE)
+            v = own->scales;
+        else
+            v = own->terms;
         const uint8_t *bytes;
         if (!part[p])
             bytes = NULL;

@@ -259,7 +259,11 @@ vptq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     while (j < end) {
         size_t n = 0;
         for (; j < end && n < PIECE; j++) {
-            uint32_t col = perm ? perm_at(perm, d->in[PERM].p, j) : (uint32_t)j;
+            uint32_t col;
+            if (perm)
+                col = perm_at(perm, d->in[PERM].p, j);
+            else
+                col = (uint32_t)j;
             if (col < from || col >= to)
                 continue;
             b->v[n] = element_at(d, row, j, (uint32_t)(o % q->length), col);

@@ -114,7 +114,11 @@ receive(struct fetch_run *r, int fd, bool *more)
 {
     uint8_t one;
     bool full = r->got == r->n;
-    ssize_t n = full ? read(fd, &one, 1) : read(fd, r->p + r->got, r->n - r->got);
+    ssize_t n;
+    if (full)
+        n = read(fd, &one, 1);
+    else
+        n = read(fd, r->p + r->got, r->n - r->got);
     if (n <= 0)
         return n < 0 && errno == EINTR;
     *more = full;

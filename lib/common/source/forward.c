@@ -64,7 +64,11 @@ skip_unneeded(struct source *src, uint64_t to)
         return;
     if (src->passing < src->nkept)
         to = num_min(to, src->kept[src->passing].at);
-    uint64_t at = to > src->pos ? src->top->kind->skip(src->top, to) : src->pos;
+    uint64_t at;
+    if (to > src->pos)
+        at = src->top->kind->skip(src->top, to);
+    else
+        at = src->pos;
     if (at != src->pos)
         src->nback = 0;
     src->pos = at;

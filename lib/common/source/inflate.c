@@ -258,7 +258,11 @@ inflate_some(struct source_layer *layer, uint64_t at, void *buf, size_t n, size_
         return true;
     const struct zip_member *m = &l->zip.member[l->i];
     n = (size_t)num_min(num_min(n, OUT_STEP), m->nbytes - l->given);
-    bool ok = m->deflated ? some_deflated(l, m, buf, n, got, err) : some_stored(l, m, buf, n, got, err);
+    bool ok;
+    if (m->deflated)
+        ok = some_deflated(l, m, buf, n, got, err);
+    else
+        ok = some_stored(l, m, buf, n, got, err);
     if (ok)
         l->given += *got;
     return ok;

@@ -185,7 +185,11 @@ void
 source_head_done(struct source *src, uint64_t end)
 {
     bool again = src->pos == 0;         /* a file can be read there again; of any other input, the rest is only here */
-    size_t left = again || end >= src->have ? 0 : (size_t)(src->have - end);
+    size_t left;
+    if (again || end >= src->have)
+        left = 0;
+    else
+        left = (size_t)(src->have - end);
     if (left != 0) {
         memmove(src->head, src->head + (end - src->gone), left);
         uint8_t *head = realloc(src->head, left);

@@ -49,7 +49,11 @@ checksum_matches(const uint8_t *p)
     uint64_t plain = 0;
     int64_t with_signs = 0;
     for (size_t i = 0; i < TAR_BLOCK; i++) {
-        uint8_t byte = i >= SUM_AT && i < SUM_AT + SUM_LEN ? ' ' : p[i];
+        uint8_t byte;
+        if (i >= SUM_AT && i < SUM_AT + SUM_LEN)
+            byte = ' ';
+        else
+            byte = p[i];
         plain += byte;
         with_signs += (int8_t)byte;
     }

@@ -192,7 +192,11 @@ put_by_config(struct keys *keys, struct special *s, struct err *err)
         return false;
     for (int i = 0; i < ROLES; i++) {
         enum pull_token kind = hf_value_kind(&ids[i]);
-        const struct hf_value *value = kind == PULL_END || kind == PULL_NULL ? &more[i] : &ids[i];
+        const struct hf_value *value;
+        if (kind == PULL_END || kind == PULL_NULL)
+            value = &more[i];
+        else
+            value = &ids[i];
         struct pull json;
         uint64_t id;
         kind = hf_value_kind(value);

@@ -10,7 +10,11 @@ static bool
 mark(struct vocab_token *t, size_t id, struct hf_chars *chars, struct err *err)
 {
     char pad[32];
-    size_t n = t->p ? t->n : (size_t)snprintf(pad, sizeof pad, "[PAD%zu]", id);
+    size_t n;
+    if (t->p)
+        n = t->n;
+    else
+        n = (size_t)snprintf(pad, sizeof pad, "[PAD%zu]", id);
     char *text = hf_chars_room(chars, 3 + n, err);
     if (!text)
         return false;

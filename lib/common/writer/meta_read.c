@@ -185,7 +185,11 @@ put_array(struct meta_reading *r, const char *type)
     size_t n;
     bool odd;
     const char *of = type + 1;          /* the type of the next element; NULL: no further element */
-    enum meta_type is = *of == '[' || *of == ']' ? META_ARRAY : word(of, &n, &odd);
+    enum meta_type is;
+    if (*of == '[' || *of == ']')
+        is = META_ARRAY;
+    else
+        is = word(of, &n, &odd);
     if (*of == ']')
         of = NULL;
     bool list = of && *past_type(of, PULL_DEPTH_MAX) == ',';
@@ -285,7 +289,11 @@ bool
 meta_read_json(struct meta_value *value, struct str *bytes, const char *type, struct pull *json, const char **why)
 {
     struct meta_reading r = { .json = json, .out = bytes, .text.max = bytes->max };
-    bool ok = is_type(type) ? put_value(&r, type, pull_next(json)) : no(&r, "unknown type");
+    bool ok;
+    if (is_type(type))
+        ok = put_value(&r, type, pull_next(json));
+    else
+        ok = no(&r, "unknown type");
     return meta_read_finish(value, &r, type, ok, why);
 }
 

@@ -177,7 +177,11 @@ add_types(struct str *s, const struct meta_array *a)
 void
 meta_text_type(struct str *s, const struct meta_value *value)
 {
-    enum meta_type type = value->type == META_ARRAY ? value->as.a.type : value->type;
+    enum meta_type type;
+    if (value->type == META_ARRAY)
+        type = value->as.a.type;
+    else
+        type = value->type;
     bool odd;
     if (value->type == META_ARRAY)
         odd = is_odd(&value->as.a);

@@ -318,7 +318,11 @@ has_bytes(const struct gguf *g, const struct infos *infos, size_t i, uint64_t st
 static void
 set_float8(const struct gguf *g, struct infos *infos, uint64_t start, uint32_t id, enum dtype dtype)
 {
-    size_t seen = g->file_size == SOURCE_SIZE_UNKNOWN && infos->count != 0 ? infos->count - 1 : infos->count;
+    size_t seen;
+    if (g->file_size == SOURCE_SIZE_UNKNOWN && infos->count != 0)
+        seen = infos->count - 1;
+    else
+        seen = infos->count;
     bool all = true, any = false;
     uint64_t numel;
     for (size_t i = 0; i < seen; i++) {

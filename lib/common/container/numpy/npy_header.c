@@ -374,7 +374,11 @@ npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
         return npy_bad(in, VERSION_AT, err, ERR_UNSUPPORTED, "array format version %u.%u, expected 1.0, 2.0 or 3.0",
             p[VERSION_AT], p[VERSION_AT + 1]);
     bool narrow = p[VERSION_AT] == 1;
-    uint32_t text = narrow ? load_le16(p + LENGTH_AT) : load_le32(p + LENGTH_AT);
+    uint32_t text;
+    if (narrow)
+        text = load_le16(p + LENGTH_AT);
+    else
+        text = load_le32(p + LENGTH_AT);
     *length = LENGTH_AT + (narrow ? 2 : 4) + (uint64_t)text;
     return true;
 }

@@ -105,7 +105,11 @@ checkpoint_find(const struct checkpoint *c, const char *key, size_t n)
 static bool
 add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *budget, struct err *err)
 {
-    const char *key = id->key ? id->key : id->number;
+    const char *key;
+    if (id->key)
+        key = id->key;
+    else
+        key = id->number;
     uint32_t i = (uint32_t)c->nstorages;
     char shown[PICKLE_SHOWN];
     bool again;

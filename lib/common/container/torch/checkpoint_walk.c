@@ -292,7 +292,11 @@ refuse_object(const struct checkpoint *c, const struct checkpoint_tensor *t, str
 {
     char shown[STR_SHOWN], path[STR_SHOWN + 16];
     bool bare = t->value->kind == PICKLE_GLOBAL;
-    const struct pickle_name *name = bare ? t->value->of.name : t->value->of.item[0]->of.name;
+    const struct pickle_name *name;
+    if (bare)
+        name = t->value->of.name;
+    else
+        name = t->value->of.item[0]->of.name;
     if (!pickle_role_is_opaque(name->facts.role) && c->pickle->opaque)
         name = c->pickle->opaque;
     return err_set(err, ERR_UNSAFE, "references %s, which torch.load(weights_only=True) would reject%s%s; choose "

@@ -266,7 +266,11 @@ is_text(const uint8_t *p, uint64_t n, bool *odd)
     uint32_t code;
     *odd = false;
     for (uint64_t i = 0; i < n;) {
-        size_t len = p[i] < 0x80 ? 1 : str_utf8_char((const char *)p + i, (size_t)(n - i), &code);
+        size_t len;
+        if (p[i] < 0x80)
+            len = 1;
+        else
+            len = str_utf8_char((const char *)p + i, (size_t)(n - i), &code);
         if (len == 0 && n - i >= SURROGATE && p[i] == 0xED && p[i + 1] >= 0xA0 && p[i + 1] <= 0xBF
             && (p[i + 2] & 0xC0) == 0x80) {
             len = SURROGATE;
