@@ -5,15 +5,7 @@ static bool
 forget_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct command *cmd = own;
-    switch (option->key) {
-    case CLI_OPT_TO:
-        return command_take_format(cmd, option, arg, err);
-    case CLI_OPT_INCLUDE:
-    case CLI_OPT_EXCLUDE:
-        return naming_match(&cmd->reduction.which, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
-    default:
-        return command_take(cmd, option, arg, err);
-    }
+    return option->key == CLI_OPT_TO ? command_take_format(cmd, option, arg, err) : command_take(cmd, option, arg, err);
 }
 
 int

@@ -57,9 +57,9 @@ inspect_take(void *own, const struct cli_option *option, const char *arg, struct
     case CLI_OPT_STORED:
     case 'j':
         return hash_take(&tool->hash, option, arg, err);
-    case CLI_OPT_INCLUDE:
-    case CLI_OPT_EXCLUDE:
-        return naming_match(&tool->naming, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
+    case CLI_OPT_ONLY:
+    case CLI_OPT_DROP:
+        return naming_match(&tool->naming, option->name, arg, option->key == CLI_OPT_ONLY, err);
     case CLI_OPT_RENAME:
         return naming_rename(&tool->naming, arg, err);
     case CLI_OPT_STRIP_PREFIX:

@@ -297,8 +297,8 @@ END
 
 @test "excluded weights are not merged and not missed; a scale does not concern what is replaced" {
     make_models
-    amn-remember -q --exclude 'x*' --adapter lora -o got base.safetensors
-    amn-remember -q --exclude 'x*' want.safetensors | cmp - got
+    amn-remember -q --drop 'x*' --adapter lora -o got base.safetensors
+    amn-remember -q --drop 'x*' want.safetensors | cmp - got
     python3 - <<'END'
 import json
 from adapters import *

@@ -121,7 +121,7 @@ END
 @test "every option of --help is offered, and no other" {
     need fish
     for tool in amn-parse amn-inspect amn-remember amn-forget amn-convert; do
-        $tool --help=all | sed -n 's/^  -., --\([a-z-]*\).*/--\1/p; s/^      --\([a-z-]*\).*/--\1/p' | sort >wanted
+        $tool --help=all | sed -n 's/^  -., --\([a-z0-9-]*\).*/--\1/p; s/^      --\([a-z0-9-]*\).*/--\1/p' | sort >wanted
         [ -s wanted ]
         HOME=$dir fish --no-config -c 'source $argv[1]; complete -C "$argv[2] --"' "$(made amn.fish)" $tool |
             cut -f 1 | sort >offered

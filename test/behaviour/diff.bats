@@ -64,7 +64,7 @@ EOF
 
 @test "a model is equal to itself in another container, and equal in values to its dequantized copy" {
     models
-    amn-convert -q --exclude complex --exclude empty --exclude 'bool' --exclude scalar -o a.npz a.safetensors
+    amn-convert -q --drop complex --drop empty --drop 'bool' --drop scalar -o a.npz a.safetensors
     amn-convert -q -o again.safetensors a.npz
     try 0 amn diff a.npz again.safetensors
     jq -es 'all(.[]; .status == "equal" and .max_abs == 0 and .first_index == null)' out
@@ -94,19 +94,19 @@ write("m.safetensors", [("l.%d.weight" % i, "F32", [64, 512], struct.pack("<3276
 
 @test "names: --rename changes those of A, patterns select from both" {
     models
-    amn-convert -q --exclude complex --rename 's/^big/large/' -o r.safetensors a.safetensors
+    amn-convert -q --drop complex --rename 's/^big/large/' -o r.safetensors a.safetensors
     try 1 amn diff r.safetensors a.safetensors
     [ "$(jq -r 'select(.status == "only-a") | .name' out | wc -l)" -eq 5 ]
     try 1 amn diff --rename 's/^large/big/' r.safetensors a.safetensors
     [ "$(jq -r 'select(.status != "equal") | .name' out)" = complex ]
-    try 0 amn diff --rename 's/^large/big/' --exclude complex r.safetensors a.safetensors
-    try 0 amn diff --include 'odd.*' r.safetensors a.safetensors
+    try 0 amn diff --rename 's/^large/big/' --drop complex r.safetensors a.safetensors
+    try 0 amn diff --only 'odd.*' r.safetensors a.safetensors
     [ "$(jq -r .name out | wc -l)" -eq 4 ]
-    try 2 amn diff --include 'nothing*' a.safetensors r.safetensors
-    amn-convert -q --add-prefix x. --include f64 -o x.safetensors a.safetensors
+    try 2 amn diff --only 'nothing*' a.safetensors r.safetensors
+    amn-convert -q --add-prefix x. --only f64 -o x.safetensors a.safetensors
     try 1 amn diff x.safetensors a.safetensors
     grep -q 'no tensor has the same name in both models; --rename' err
-    try 0 amn diff --strip-prefix x. --include f64 x.safetensors a.safetensors
+    try 0 amn diff --strip-prefix x. --only f64 x.safetensors a.safetensors
 }
 
 @test "text: counts, the worst ten, and names; -v lists all" {

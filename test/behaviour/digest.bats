@@ -50,7 +50,7 @@ PYTHON
     jq -r 'if .name then [.name, .shape, .sha256, .values_sha256] | tojson else .sha256 end' \
         out | diff - want
     # the values are those that amn-convert --dtype f32 writes
-    amn-convert -q --dtype f32 --exclude f64 -o f32.safetensors m.safetensors
+    amn-convert -q --dtype f32 --drop f64 -o f32.safetensors m.safetensors
     amn-parse --hash f32.safetensors | jq -r 'select(.name) | [.name, .sha256] | @tsv' | sort >stored
     jq -r 'select(.name and .name != "f64") | [.name, .values_sha256] | @tsv' out | sort | diff - stored
 }
@@ -135,7 +135,7 @@ write("x.safetensors", [("m.q_proj.trellis", "I16", [2, 2, 64], 512), ("m.q_proj
     try 0 amn check - m.gguf <manifest
     amn-convert -q --rename 's/^big/large/' -o renamed.gguf m.safetensors
     try 0 amn check --rename 's/^large/big/' manifest renamed.gguf
-    try 0 amn check --include 'odd.*' manifest renamed.gguf
+    try 0 amn check --only 'odd.*' manifest renamed.gguf
     [ "$(cat out)" = 'renamed.gguf: 3 tensors OK' ]
 }
 
@@ -164,9 +164,9 @@ PYTHON
     "$helpers/json-keys" 'AMN-INSPECT CHECK' < <(cat out; amn check --json manifest m.safetensors)
     [ "$(jq -r .result out | sort | uniq -c | tr -s ' \n' ' ')" = ' 1 different 1 extra 1 missing 13 ok 1 shape ' ]
     # BF16 that becomes F32 has other stored bytes, but the same values
-    amn-convert -q --dtype f32 --exclude f64 -o f32.safetensors m.safetensors
-    try 0 amn check --exclude f64 manifest f32.safetensors
-    try 1 amn check --exclude f64 --stored manifest f32.safetensors
+    amn-convert -q --dtype f32 --drop f64 -o f32.safetensors m.safetensors
+    try 0 amn check --drop f64 manifest f32.safetensors
+    try 1 amn check --drop f64 --stored manifest f32.safetensors
     grep -qx 'big.BF16: FAILED' out
 }
 

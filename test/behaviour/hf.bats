@@ -446,11 +446,11 @@ END
 
 @test "options that select and rename tensors use the names of GGUF" {
     model llama-wide
-    try 0 amn-convert --to gguf --include 'blk.1.*' -o out.gguf llama-wide
+    try 0 amn-convert --to gguf --only 'blk.1.*' -o out.gguf llama-wide
     names out.gguf >got
     grep -q '^blk.1.attn_q.weight$' got
     refute grep -qv '^blk.1.' got
-    try 0 amn-convert --to gguf --exclude 'blk.*' -o out.gguf llama-wide
+    try 0 amn-convert --to gguf --drop 'blk.*' -o out.gguf llama-wide
     names out.gguf | sort | tr '\n' ' ' | grep -qx 'output.weight output_norm.weight token_embd.weight '
     try 0 amn-convert --to gguf --rename 's/^blk\.2\./layer2./' -o out.gguf llama-wide
     names out.gguf | grep -q '^layer2.ffn_up.weight$'

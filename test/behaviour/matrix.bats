@@ -94,7 +94,7 @@ data() { tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1"; }
 one_of() {
     local in=$1 name
     name=$(amn-parse remembered.safetensors | jq -rs 'max_by(.nbytes).name')
-    amn-remember -q --include "$name" -o one.safetensors "$in"
+    amn-remember -q --only "$name" -o one.safetensors "$in"
     converts "$in" raw --tensor "$name"
     cmp out.file <(data one.safetensors) || { echo "in $in to raw: $name"; return 1; }
     mv out.file raw
@@ -225,7 +225,7 @@ refused() {
     try 69 amn-convert -o "new.$to" "$f"
     refute [ -e "new.$to" ]
     # a tensor that is not written need not fit
-    try 0 amn-convert -q --to "$to" --include good "$f"
+    try 0 amn-convert -q --to "$to" --only good "$f"
 }
 
 # everywhere TO TEXT...: same for the file bad, compressed, as a directory, and as an archive if that can hold it.

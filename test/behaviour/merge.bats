@@ -251,8 +251,8 @@ keeps() {
     try 69 amn-convert --keep-quantized --to gguf "$corpus/gguf-bad/fork-id-159.gguf"
     grep -q 'ggml type 159' err
     for to in safetensors gguf npz; do
-        amn-convert --keep-quantized --exclude z --to $to "$fx/good-plain.safetensors" >kept
-        amn-convert --exclude z --to $to "$fx/good-plain.safetensors" | cmp - kept
+        amn-convert --keep-quantized --drop z --to $to "$fx/good-plain.safetensors" >kept
+        amn-convert --drop z --to $to "$fx/good-plain.safetensors" | cmp - kept
     done
     try 2 amn-convert --keep-quantized --dtype f16 --to safetensors "$fp8"
     grep -q -- '--keep-quantized copies tensors unchanged; it cannot be combined with --dtype' err
@@ -269,11 +269,11 @@ keeps() {
 
 @test "--keep-quantized: weights and companions stay together" {
     f=$corpus/pth-quantized/awq-gemm.pt
-    try 2 amn-convert --exclude '*scales' --to safetensors "$f"
-    try 2 amn-convert --include '*qzeros' --to safetensors "$f"
+    try 2 amn-convert --drop '*scales' --to safetensors "$f"
+    try 2 amn-convert --only '*qzeros' --to safetensors "$f"
     is_empty out
     for pattern in '*up_proj*' '*up_proj.weight'; do
-        try 0 amn-convert --include "$pattern" --to safetensors "$f"
+        try 0 amn-convert --only "$pattern" --to safetensors "$f"
         [ "$(amn-parse out | wc -l)" -eq 3 ]
     done
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --include, --exclude, --rename, --strip-prefix, --add-prefix: the selected tensors and their names.
+# --only, --drop, --rename, --strip-prefix, --add-prefix: the tensors that are written, and their names.
 load helper
 
 # named FILE NAME...: makes a model of these tensors, each with its own values.
@@ -32,22 +32,22 @@ gives() {
 
 @test "globs match whole names, without special treatment of dots and slashes" {
     named m a.weight a.bias b.weight b/c.weight abc
-    gives a.weight b.weight b/c.weight -- m --include '*.weight'
-    gives a.weight a.bias -- m --include 'a.*'
-    gives b.weight -- m --include '?.weight' --exclude 'a*'
-    gives abc a.bias -- m --exclude '*weight'
-    gives a.weight b.weight -- m --include '[ab].weight'
-    gives b.weight -- m --include '[!a].weight'
-    gives a.bias abc -- m --include abc --include '*bias'
-    gives abc -- m --include abc
+    gives a.weight b.weight b/c.weight -- m --only '*.weight'
+    gives a.weight a.bias -- m --only 'a.*'
+    gives b.weight -- m --only '?.weight' --drop 'a*'
+    gives abc a.bias -- m --drop '*weight'
+    gives a.weight b.weight -- m --only '[ab].weight'
+    gives b.weight -- m --only '[!a].weight'
+    gives a.bias abc -- m --only abc --only '*bias'
+    gives abc -- m --only abc
     for tool in amn-remember "amn-convert --to npz"; do
-        try 2 $tool m --include weight --include '*'
+        try 2 $tool m --only weight --only '*'
         is_empty out
-        grep -q "include: no tensor matches 'weight'" err
-        try 2 $tool m --include '[a'
+        grep -q "only: no tensor matches 'weight'" err
+        try 2 $tool m --only '[a'
         grep -q 'invalid or too long pattern' err
     done
-    try 0 amn-remember m --exclude '*'
+    try 0 amn-remember m --drop '*'
     [ "$(names out | wc -l)" -eq 0 ]
 }
 
@@ -56,7 +56,7 @@ gives() {
     named m model.layers.10.weight model.layers.2.mlp.weight aaa 'a/b&c' 'a\\\\b' x
     for e in s/model/m/ 's/e/E/g' 's/[0-9]+/<&>/' 's/layers\.([0-9]+)\.(.*)/h.\1-\2/' 's|/|.|' 's/$/./' 's/^/p./g' 's/a*/-/g' \
         's/x*/-/g' 's/l*/_/g' 's,\.,\,,g' 's/a|x/&&/g' 's/a/\&/' 's/(a)(q)?/[\2\1]/g' 's/b$|^a/!/g' 's/\\/_/' 's/^a/b/g' \
-        's/.*/\0/' 's/a/\\/' 's:a\:*:_:g' 's/nothing//' 's/\///'; do
+        's/.*/\0/' 's/a/\\/' 's:a\:*:_:g' 's/\///'; do
         amn-remember --plan m | jq -r '.name // empty' | sed -E "$e" >want
         amn-remember --plan m --rename "$e" | jq -r '.name // empty' >got || { echo "of $e"; false; }
         diff want got || { echo "by $e"; false; }
@@ -74,8 +74,11 @@ gives() {
     gives p.a p.b p.c -- m --strip-prefix model. --add-prefix p.
     gives model.a model.b c -- m --add-prefix p. --strip-prefix p.
     gives z.a z.b c -- m --rename s/model/x/ --strip-prefix x. --rename 's/^([ab])/z.\1/'
-    gives n.a -- m --rename s/model/n/ --include model.a         # selection uses the names of the input
-    gives model.a model.b c -- m --strip-prefix model.a.b.c.d.e
+    gives n.a -- m --rename s/model/n/ --only model.a         # selection uses the names of the input
+    for how in '--strip-prefix model.a.b.c.d.e' '--rename s/nothing//' '--rename s/a/x/ --rename s/a/y/'; do
+        try 2 amn-remember m $how
+        grep -q 'no tensor has such a name; there are names like ' err
+    done
     try 0 amn-convert --to npz --tensor model.a --strip-prefix model. m
     [ "$(names out)" = a ]
 }
@@ -93,12 +96,12 @@ gives() {
 @test "companions follow their weight" {
     f=$fx/good-fp8-block-bf16.safetensors
     weight=$(amn-parse "$f" | jq -r 'select(.role == "weight") | .name' | head -n 1)
-    remembers "$f" --include "$weight"
+    remembers "$f" --only "$weight"
     [ "$(names out.file)" = "$weight" ]
     amn-remember "$f" >all
     amn-convert --to raw --tensor "$weight" all >want
     amn-convert --to raw --tensor "$weight" "$f" | cmp - want
-    remembers "$f" --include "$weight" --rename 's/.*/w/'
+    remembers "$f" --only "$weight" --rename 's/.*/w/'
     amn-convert --to raw --tensor w out.file | cmp - want
     both 0 "$fx/good-gguf.gguf" amn-convert --to gguf --rename 's/^blk\./layer./'
     names out.file >got
@@ -118,7 +121,7 @@ gives() {
     done
     try 2 amn-remember -o out.safetensors m --rename s/a.w/c/
     [ ! -e out.safetensors ]
-    gives w c -- m --strip-prefix a. --exclude 'b*'
+    gives w c -- m --strip-prefix a. --drop 'b*'
 }
 
 @test "invalid expressions are reported" {
@@ -137,7 +140,7 @@ gives() {
 
 @test "a model directory uses the new names" {
     named m a b c d
-    amn-remember -o dir/ --shard-size 16 m --rename 's/^/n./' --exclude d
+    amn-remember -o dir/ --shard-size 16 m --rename 's/^/n./' --drop d
     jq -r '.weight_map | keys[]' dir/model.safetensors.index.json | paste -sd ' ' | grep -qx 'n.a n.b n.c'
     amn-remember dir | names - | paste -sd ' ' | grep -qx 'n.a n.b n.c'
 }

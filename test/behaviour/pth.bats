@@ -306,8 +306,8 @@ VALUES
     while read -r f name rest; do
         amn-parse "$corpus/$f" | jq -r .dtype | grep -q '^unknown('
         try 69 amn-convert -o o.safetensors "$corpus/$f"
-        grep -q "tensor $name: .*leave it out with --exclude" err
-        try 0 amn-convert --exclude "$name" -o o.safetensors "$corpus/$f"
+        grep -q "tensor $name: .*leave it out with --drop" err
+        try 0 amn-convert --drop "$name" -o o.safetensors "$corpus/$f"
         [ "$(amn-parse o.safetensors | jq -r .name)" = "$rest" ]
     done <<'FILES'
 pth-good/quint4x2.215.pt embed bias

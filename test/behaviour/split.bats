@@ -182,6 +182,6 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     diff -r d e
     rm -rf d
     cat in | try 74 limited amn-convert -o d/ --shard-size 8000 - more.npz
-    amn-convert -o more.npz --rename 's/^/more./' --exclude t0 in
+    amn-convert -o more.npz --rename 's/^/more./' --drop t0 in
     cat in | try 73 amn-convert -o d/ --shard-size 8000 --resume - more.npz
 }

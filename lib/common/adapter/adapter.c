@@ -120,6 +120,40 @@ number_changes(struct adapters *all, const struct choice *choice, struct err *er
     return true;
 }
 
+/* Takes back the changes of tensors that the globs do not select. was: nwas entries, as they were without adapters. */
+static bool
+keep_others(struct match_job *m, const struct chosen *was, size_t nwas, struct err *err)
+{
+    const struct naming *which = m->job->which;
+    struct choice *choice = m->choice;
+    size_t left = 0, merged = 0;
+    char shown[STR_SHOWN];
+    struct tensor first = { 0 };
+    if (!naming_check(which, choice, err))
+        return false;
+    for (size_t i = 0; i < choice->n; i++) {
+        bool changed = m->change[i] || m->replaced[i], selected = naming_selects(which, &choice->list[i]);
+        merged += changed && selected;
+        if (!changed || selected)
+            continue;
+        const struct tensor t = chosen_source(&choice->list[i]);
+        if (m->replaced[i] || i >= nwas)
+            return err_set(err, ERR_USAGE, "the adapter replaces %s as a whole: have --include and --exclude select it",
+                str_shown(shown, t.name, t.name_len));
+        first = left++ == 0 ? t : first;
+        choice->list[i] = was[i];
+        change_free(m->change[i]);
+        m->change[i] = NULL;
+    }
+    str_shown(shown, str_or(first.name, ""), first.name_len);
+    if (left != 0 && merged == 0)
+        return err_set(err, ERR_USAGE, "--include and --exclude select no weight that the adapter changes (it changes %s)", shown);
+    if (left != 0)
+        catalog_warn(m->job->model->catalog, "%zu weight%s that the adapter changes %s left as %s, because of --include or --exclude "
+            "(first: %s)", left, str_plural(left), left == 1 ? "is" : "are", left == 1 ? "it is" : "they are", shown);
+    return true;
+}
+
 bool
 adapters_apply(struct adapters **out, const struct adapter_arguments *args, const struct adapter_job *job, struct choice *choice,
     struct err *err)
@@ -134,14 +168,20 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .head = WEIGHT_NONE, .effects = &all->effects,
         .change = calloc(choice->n + 1, sizeof *m.change), .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
     m.towers = towers_new(choice);
+    size_t nwas = choice->n;
+    const bool some = job->which && job->which->nglobs != 0;
+    struct chosen *was = some ? malloc((nwas + 1) * sizeof *was) : NULL;
+    if (was)
+        memcpy(was, choice->list, nwas * sizeof *was);
     all->owner = (struct change_owner){ job->model, job->kernels, cache_new(IDLE_MAX, IDLE_BYTES, err) };
     m.list = all->list = calloc(args->n, sizeof *all->list);
-    bool ok = all->owner.resident && ((all->list && m.change && m.replaced) || err_memory(err, choice->n * sizeof *m.change));
+    bool ok = (was || !some || err_memory(err, nwas * sizeof *was)) && all->owner.resident && ((all->list && m.change && m.replaced) || err_memory(err, choice->n * sizeof *m.change));
     ok = ok && (m.towers || err_memory(err, 1));
     ok = ok && (m.names = weight_names_new(choice, err)) != NULL && open_all(all, args, job, err);
     m.n = all->n;
     ok = ok && each(all, &m, match_towers, err) && match_tied(&m, err) && each(all, &m, match_replace, err)
-        && each(all, &m, match_steps, err);
+        && each(all, &m, match_steps, err) && (!was || keep_others(&m, was, nwas, err));
+    free(was);
     all->change = m.change;
     if (m.change)
         all->nchange = choice->n;

@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "plan/choice.h"
 #include "plan/delta.h"
+#include "plan/naming.h"
 
 /* An --adapter option. */
 struct adapter_argument {
@@ -37,6 +38,7 @@ struct adapter_job {
     enum dtype element;                 /* type of dequantized weights in the output */
     bool dir;                           /* the output is a directory with config.json and a tokenizer */
     bool gguf;                          /* the output is GGUF, converted from a directory */
+    const struct naming *which;         /* the tensors that change; borrowed. NULL: all */
 };
 
 /* What the files beside the weights have to say about a merged model. */

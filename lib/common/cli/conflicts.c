@@ -38,9 +38,9 @@ static const struct conflict conflicts[] = {
     { .tools = INSPECT, .any = KEYS(CLI_FACT_STDOUT), .with = KEYS(CLI_OPT_DIFF),
         .text = "--report - cannot be combined with --diff, which writes to standard output itself; use --json" },
     { .tools = INSPECT,
-        .any = KEYS(CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_RENAME, CLI_OPT_STRIP_PREFIX, CLI_OPT_ADD_PREFIX),
+        .any = KEYS(CLI_OPT_ONLY, CLI_OPT_DROP, CLI_OPT_RENAME, CLI_OPT_STRIP_PREFIX, CLI_OPT_ADD_PREFIX),
         .without = KEYS(CLI_OPT_CHECK, CLI_OPT_DIFF),
-        .text = "--include, --exclude, --rename, --strip-prefix and --add-prefix require --check or --diff" },
+        .text = "--only, --drop, --rename, --strip-prefix and --add-prefix require --check or --diff" },
     { .tools = INSPECT, .any = KEYS(CLI_OPT_GRID), .with = KEYS(CLI_OPT_METADATA, CLI_OPT_ARRAYS, CLI_OPT_TO),
         .text = "--grid cannot be combined with --metadata, --arrays or --to" },
     { .tools = INSPECT, .any = KEYS(CLI_OPT_SCAN),
@@ -66,9 +66,11 @@ static const struct conflict conflicts[] = {
         .text = "--to hf writes a dequantized model; it cannot be combined with --keep-quantized" },
     { .tools = FORGET, .any = KEYS(CLI_OPT_INEXACT), .without = KEYS(CLI_OPT_EXACT), .text = "--inexact requires --exact" },
     { .tools = FORGET, .any = KEYS(CLI_OPT_EXACT),
-        .with = KEYS(CLI_OPT_DTYPE, CLI_OPT_IMATRIX, CLI_OPT_CONVROT, CLI_OPT_TARGET_SIZE, CLI_OPT_TARGET_BPW, CLI_OPT_NONFINITE,
+        .with = KEYS(CLI_OPT_DTYPE, CLI_FACT_TYPES, CLI_OPT_IMATRIX, CLI_OPT_CONVROT, CLI_OPT_TARGET_SIZE, CLI_OPT_TARGET_BPW, CLI_OPT_NONFINITE,
             CLI_OPT_PURE, CLI_OPT_ADAPTER),
         .text = "--exact cannot be combined with --%s, with which nothing is exact" },
+    { .tools = FORGET, .any = KEYS(CLI_OPT_EXACT), .with = KEYS(CLI_OPT_KEEP_F32),
+        .text = "--exact chooses the types of all tensors; it cannot be combined with --%s" },
     { .tools = FORGET, .without = KEYS(SCHEME, CLI_OPT_EXACT),
         .text = "no scheme: give --scheme NAME, such as --scheme q4_k_m" },
     { .tools = WRITE, .any = KEYS(CLI_OPT_PURE, CLI_OPT_TENSOR_TYPE, CLI_OPT_IMATRIX, CLI_OPT_GROUP_SIZE, CLI_OPT_SYMMETRIC,
@@ -91,8 +93,15 @@ static const struct conflict conflicts[] = {
         .text = "--stdout and --output are mutually exclusive; give -o FILE alone to write a file" },
     { .tools = WRITE, .any = KEYS('t'), .with = KEYS('o'),
         .text = "--test and --output are mutually exclusive: --test writes nothing" },
-    { .tools = WRITE, .any = KEYS(CLI_OPT_KEEP_QUANTIZED), .with = KEYS(CLI_OPT_DTYPE, SCHEME, CLI_OPT_DEQUANTIZE),
-        .text = "--keep-quantized copies tensors unchanged; it cannot be combined with --dtype, --dequantize or a scheme" },
+    { .tools = WRITE, .any = KEYS(CLI_OPT_KEEP_QUANTIZED), .with = KEYS(CLI_OPT_DTYPE, CLI_FACT_TYPES, CLI_OPT_KEEP_F32, SCHEME,
+        CLI_OPT_DEQUANTIZE),
+        .text = "--keep-quantized copies tensors unchanged; it cannot be combined with --%s" },
+    { .tools = CONVERT, .any = KEYS(CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE),
+        .without = KEYS(SCHEME, CLI_OPT_DTYPE, CLI_OPT_DEQUANTIZE, CLI_OPT_ADAPTER),
+        .text = "--include and --exclude choose the tensors that --dtype, --dequantize, --scheme or --adapter changes; use --only GLOB or "
+            "--drop GLOB to choose the tensors that are written" },
+    { .tools = WRITE, .any = KEYS(CLI_FACT_HF), .with = KEYS(CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_KEEP_F32, CLI_FACT_TYPES),
+        .text = "--to hf gives all tensors one type; --%s cannot be combined with it" },
     { .tools = WRITE, .any = KEYS(CLI_OPT_DEQUANTIZE), .with = KEYS(SCHEME),
         .text = "--dequantize cannot be combined with a scheme, which quantizes" },
     { .tools = WRITE, .any = KEYS(CLI_OPT_JSON, CLI_OPT_HUMAN), .without = KEYS('l'), .text = "--json and --human require --dry-run" },
@@ -129,14 +138,14 @@ count(const struct cli *cli, const int *keys, int *first)
     return n;
 }
 
-/* Returns the name of an option of this tool; "" for a fact. */
+/* Returns the name of an option of this tool; "" for a fact that no option has alone. */
 static const char *
 conflicts_name_of(const struct cli *cli, int key)
 {
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
         if (o->key == key && cli_offers(cli->id, o))
             return o->name;
-    return "";
+    return key == CLI_FACT_TYPES ? "dtype" : "";
 }
 
 const char *

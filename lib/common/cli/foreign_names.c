@@ -77,7 +77,7 @@ static const struct foreign_name verbs[] = {
     { "stat", "; use amn inspect FILE" },
     { "tensors", "; use amn parse FILE" },
     { "metadata", "; use amn inspect --metadata FILE" },
-    { "extract", "; use amn convert --include GLOB -o FILE, or --tensor NAME for one" },
+    { "extract", "; use amn convert --only GLOB -o FILE, or --tensor NAME for one" },
     { "cat", "; use amn convert --tensor NAME for the bytes of a tensor" },
     { "decode", "; use amn dequantize FILE" },
     { "encode", "; use amn quantize --scheme NAME FILE" },

@@ -398,7 +398,7 @@ static const struct substitute {
     const char *use;
 } substitutes[] = {
     { CLI_INSPECT, 'l', "amn-parse" },
-    { CLI_REMEMBER, CLI_OPT_TENSOR, "--include" },
+    { CLI_REMEMBER, CLI_OPT_TENSOR, "--only" },
 };
 
 /* Reports an option that only other tools have. */

@@ -133,21 +133,24 @@ check_compare(struct checking *c, const struct tensor *t, const uint8_t *digest,
 static bool
 compare_all(struct checking *c, const struct digests *d, struct err *err)
 {
-    struct choice renamed = { .input = d->catalog, .roles = d->roles };
+    struct chosen chosen;
+    struct choice renamed = { .input = d->catalog, .roles = d->roles, .list = &chosen };
     bool ok = true;
     for (size_t i = 0; ok && i < catalog_count(d->catalog); i++) {
         struct tensor t = *catalog_at(d->catalog, i);
         const struct weight *w = NULL;
         if (!c->hash->stored)
             w = roles_weight_of(d->roles, i);
-        struct chosen chosen = { .copy = w ? NULL : catalog_at(d->catalog, i), .decode = w, .dtype = t.dtype };
+        chosen = (struct chosen){ .copy = w ? NULL : catalog_at(d->catalog, i), .decode = w, .dtype = t.dtype };
         if (!c->hash->stored && !digests_values(&t, d, i))
             continue;
         ok = naming_name(c->naming, &renamed, &chosen, err);
+        renamed.n = 1;
         t = chosen_tensor(&chosen);
         if (ok && naming_keeps(c->naming, &t))
             ok = check_compare(c, &t, c->hash->stored ? d->list[i].stored : d->list[i].values, err);
     }
+    ok = ok && naming_check_steps(c->naming, &renamed, err);
     names_clear(&renamed.names);
     return ok;
 }

@@ -100,15 +100,43 @@ keeps(const struct command *cmd)
     return cmd->writer->keeps;
 }
 
-/* Returns the type that config.json of a directory declares if the user chose one for all floats; else NULL. */
+/* Returns true if the globs select what is dequantized or cast; else what is quantized or merged, which is checked there. */
+static bool
+selects(const struct command *cmd)
+{
+    return cmd->reduction.which.nglobs != 0 && (cmd->cast || cmd->dequantizes || cmd->dequantize) && cmd->adapters.n == 0;
+}
+
+/* Returns the type that most elements of the floats have. */
+static enum dtype
+most_floats(const struct choice *choice)
+{
+    uint64_t count[DTYPE_COUNT] = { 0 }, numel;
+    enum dtype best = DTYPE_UNKNOWN;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        if (choice->list[i].kept || !dtype_is_float(t.dtype) || !shape_numel(&t.shape, &numel))
+            continue;
+        count[t.dtype] += numel;
+        if (best == DTYPE_UNKNOWN || count[t.dtype] > count[best])
+            best = t.dtype;
+    }
+    return best;
+}
+
+/* Returns the type that config.json of a directory declares if the user chose one for all floats or by name; else NULL. */
 static const char *
 written_type(const struct command *cmd, const struct choice *choice)
 {
-    static const char *const words[] = { [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16", [DTYPE_F32] = "float32" };
+    static const char *const words[DTYPE_COUNT] = { [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16", [DTYPE_F32] = "float32" };
+    bool named = cmd->types.nglobs != 0 || selects(cmd);
     bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && choice->decodes);
-    if (chosen && cmd->dir.path && !cmd->to_hf)
+    if (!cmd->dir.path || cmd->to_hf || !(named || chosen))
+        return NULL;
+    if (!named)
         return words[cmd->to];
-    return NULL;
+    enum dtype type = most_floats(choice);
+    return type == DTYPE_UNKNOWN ? NULL : words[type];
 }
 
 /* Applies the adapters, which can change members of config.json and bring a tokenizer. */
@@ -117,7 +145,7 @@ adapt(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     job->adapting = (struct adapter_job){ &job->model, job->p.kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL,
-        cmd->writer == &writer_gguf };
+        cmd->writer == &writer_gguf, &cmd->reduction.which };
     if (!adapters_apply(&job->adapters, &cmd->adapters, &job->adapting, &job->choice, err))
         return false;
     const struct adapter_effects effects = adapters_effects(job->adapters);
@@ -141,6 +169,72 @@ choose_back(struct job *job, struct err *err)
     return ok && naming_apply(&job->cmd->naming, choice, err) && command_tell_dequantized(job->cmd, model->name, choice, err);
 }
 
+static bool
+is_quantized(const struct chosen *c)
+{
+    return c->kept || chosen_is_quantized(c);
+}
+
+static bool
+is_castable(const struct chosen *c)
+{
+    return is_quantized(c) || dtype_is_float(c->dtype);
+}
+
+/* Gives tensors the types that were chosen for them, and checks the globs that select what is changed. */
+static bool
+retype(const struct job *job, bool casts, struct choice *choice, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    const struct naming *which = &cmd->reduction.which;
+    if (selects(cmd) && !(naming_check(which, choice, err) && naming_check_effect(which, choice, cmd->cast ? is_castable : is_quantized,
+            cmd->cast ? "changes its type" : "is dequantized", err)))
+        return false;
+    if (casts)
+        choice_cast(choice, which, cmd->to);
+    return naming_check(&cmd->types, choice, err) && choice_type(choice, &cmd->types, err);
+}
+
+/* Warns of tensors that the user left out of a model that is otherwise complete. */
+static void
+warn_of_dropped(const struct job *job)
+{
+    const struct command *cmd = job->cmd;
+    const struct choice *choice = &job->choice;
+    const struct tensor *t = &choice->first_dropped;
+    bool gguf = cmd->writer == &writer_gguf && (job->to_gguf.family || catalog_meta_find(job->model.catalog, "general.architecture"));
+    bool dir = cmd->dir.path && hf_folder_config(job->model.catalog);
+    bool head = t->name_len == 13 && memcmp(t->name, "output.weight", 13) == 0;
+    char shown[STR_SHOWN], more[48] = "";
+    if (choice->dropped == 0 || cmd->naming.only || !(gguf || dir))
+        return;
+    str_shown(shown, t->name, t->name_len);
+    if (choice->dropped > 1)
+        snprintf(more, sizeof more, " and %zu other tensor%s", choice->dropped - 1, str_plural(choice->dropped - 1));
+    if (gguf && head)
+        cli_warn(&cmd->cli, job->model.name, "left out: %s%s; llama.cpp takes token_embd.weight in place of %s", shown, more, shown);
+    else
+        cli_warn(&cmd->cli, job->model.name, "left out: %s%s; %s", shown, more, gguf ? "llama.cpp cannot load the model without"
+            : "config.json declares the whole model, so loaders expect them");
+}
+
+/* Says how many quantized weights the globs leave as they are. */
+static void
+tell_selected(const struct job *job)
+{
+    const struct command *cmd = job->cmd;
+    size_t n = 0;
+    for (size_t i = 0; i < job->choice.n; i++)
+        n += job->choice.list[i].kept && job->choice.list[i].copy == job->choice.list[i].kept->part[0];
+    if (n == 0 || !selects(cmd) || cmd->instead != COMMAND_OUTPUT)
+        return;
+    cli_say(&cmd->cli, job->model.name, "%zu quantized weight%s written as stored, because of --%s", n, str_plural(n),
+        cmd->cli.given[CLI_OPT_INCLUDE] ? "include; --only GLOB writes fewer tensors" : "exclude; --drop GLOB leaves tensors out");
+    if (cmd->dir.path)
+        cli_warn(&cmd->cli, job->model.name, "config.json still declares that all weights are quantized, so its loaders cannot read those "
+            "that were dequantized");
+}
+
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 command_choose(struct job *job, struct err *err)
@@ -150,11 +244,21 @@ command_choose(struct job *job, struct err *err)
     struct choice *choice = &job->choice;
     if (cmd->to_hf)
         return choose_back(job, err);
-    return choice_make_named(choice, model->catalog, job->roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
+    const struct naming *which = selects(cmd) ? &cmd->reduction.which : NULL;
+    const bool family = cmd->adapters.n == 0 && job->to_gguf.family, casts = family && which && cmd->cast;
+    const struct choice_how how = { .keeps = keeps(cmd), .others = cmd->writer->keeps, .to = elements(cmd), .all = cmd->cast && !casts,
+        .written = family ? NULL : &cmd->naming, .selected = which, .types = &cmd->types };
+    bool ok = choice_make_of(choice, model->catalog, job->roles, &how, err)
         && adapt(job, err) && (cmd->adapters.n == 0 || open_gguf(job, err))
-        && hf_model_choose(&job->to_gguf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
+        && hf_model_choose(&job->to_gguf, model, choice, cmd->cast && !casts ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
+        && retype(job, casts, choice, err)
         && naming_apply(&cmd->naming, choice, err) && command_image_choose(job, err)
         && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
+    if (ok && cmd->instead == COMMAND_OUTPUT)
+        warn_of_dropped(job);
+    if (ok)
+        tell_selected(job);
+    return ok;
 }
 
 /* With adapters and an encoder of safetensors, weights are decoded to F32: gives those that are not encoded the type that they have
@@ -259,6 +363,7 @@ decide(struct job *job, struct fetch *fetch, struct err *err)
                 && roles_assign(&job->roles, job->model.catalog, &reading, &contents, err)
                 && command_choose(job, err)
                 && reduce(job, err)
+                && naming_check_steps(&cmd->naming, &job->choice, err)
                 && tell_loaders(job, err))
         && command_keys(job, err);
 }
@@ -327,6 +432,7 @@ static void
 clear(struct command *cmd)
 {
     naming_clear(&cmd->naming);
+    naming_clear(&cmd->types);
     reduction_clear(&cmd->reduction);
     keys_given_clear(&cmd->keys);
     adapter_arguments_clear(&cmd->adapters);

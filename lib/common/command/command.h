@@ -54,7 +54,9 @@ struct command {
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */
     bool keep_quantized;            /* fail rather than dequantize a weight */
     bool dequantize;                /* dequantize every weight, also those that the output format holds as they are */
-    struct naming naming;           /* selects and renames tensors; owned */
+    struct naming naming;           /* selects the tensors that are written, and renames them; owned. reduction.which selects those
+                                     * that change */
+    struct naming types;            /* tensors that get a type by name; owned */
     struct hf_model_options hf;     /* how a Hugging Face model directory is converted */
     struct keys_given keys;         /* metadata given by the user; owned */
     const char *output_dir;         /* --output-dir: folder for the output of each operand, or NULL; borrowed */

@@ -102,7 +102,7 @@ find_dequantized(const struct choice *choice, bool again)
     struct dequantized d = { 0 };
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        if (again ? !chosen_weight(c) : c->encoding != NULL)
+        if (again ? !chosen_weight(c) : c->encoding || c->typed)
             continue;
         add_weight(&d, c->decode);
         for (size_t k = 0; c->composed && k < c->composed->n; k++)
@@ -225,6 +225,8 @@ command_tell_dequantized(const struct command *cmd, const char *file, const stru
         return true;
     bool reversed = d.first->part[0]->big_endian && cmd->writer->keeps == KEEPS_BLOCKS;
     snprintf(why, sizeof why, "%s cannot hold %s", cmd->writer->name, reversed ? "big-endian blocks" : "them");
+    if (cmd->adapters.n != 0 && (cmd->writer->keeps == KEEPS_CODES || d.first->delta))
+        snprintf(why, sizeof why, "%s", cmd->writer->keeps == KEEPS_CODES ? "the adapter changes some of them" : "the adapter changes them");
     if (cmd->keep_quantized)
         return err_at(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
             "--keep-quantized it is dequantized", str_shown(shown, d.first->name, d.first->name_len), kind_of(d.first), why);

@@ -104,6 +104,23 @@ take_row(struct command *cmd, const struct take_row *row, const struct cli_optio
     }
 }
 
+/* Handles --dtype DTYPE and --dtype GLOB=DTYPE. */
+static bool
+take_type(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
+{
+    const char *equals = strrchr(arg, '=');
+    unsigned choice;
+    if (!cli_choice(&choice, option, equals ? equals + 1 : arg, err))
+        return false;
+    if (equals) {
+        cmd->cli.given[CLI_OPT_DTYPE] = cmd->cast;
+        cmd->cli.given[CLI_FACT_TYPES] = true;
+        return naming_give_type(&cmd->types, option->name, arg, (size_t)(equals - arg), dtype_target(choice), err);
+    }
+    cmd->to = dtype_target(choice);
+    return cmd->cast = true;
+}
+
 /* Handles an option whose argument is one of its words. */
 static bool
 take_choice(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
@@ -113,9 +130,6 @@ take_choice(struct command *cmd, const struct cli_option *option, const char *ar
         return false;
     if (option->key == CLI_OPT_EXACT) {
         cmd->exact.level = (enum exact_level)choice;
-    } else if (option->key == CLI_OPT_DTYPE) {
-        cmd->to = dtype_target(choice);
-        cmd->cast = true;
     } else if (option->key == CLI_OPT_ORDER) {
         cmd->layout.order = (enum writer_order)choice;
     } else {
@@ -158,7 +172,12 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         return adapter_argument_add(&cmd->adapters, arg, err);
     case CLI_OPT_INCLUDE:
     case CLI_OPT_EXCLUDE:
-        return naming_match(&cmd->naming, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
+        return naming_match(&cmd->reduction.which, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
+    case CLI_OPT_ONLY:
+    case CLI_OPT_DROP:
+        return naming_match(&cmd->naming, option->name, arg, option->key == CLI_OPT_ONLY, err);
+    case CLI_OPT_KEEP_F32:
+        return naming_give_type(&cmd->types, option->name, arg, strlen(arg), DTYPE_F32, err);
     case CLI_OPT_RENAME:
         return naming_rename(&cmd->naming, arg, err);
     case CLI_OPT_STRIP_PREFIX:
@@ -187,6 +206,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     case CLI_OPT_INEXACT:
         return naming_match(&cmd->exact.inexact, option->name, arg, true, err);
     case CLI_OPT_DTYPE:
+        return take_type(cmd, option, arg, err);
     case CLI_OPT_ORDER:
     case CLI_OPT_DIRECT:
         return take_choice(cmd, option, arg, err);

@@ -26,7 +26,7 @@ exact_job_run(struct exact_job *job, const struct pipeline *p, struct choice *ch
 {
     struct reduction offers = *job->reduction;
     job->hints = kernels_hints(p->kernels, err);
-    if (!job->hints || !naming_check(&offers.which, choice, err) || !naming_check(&job->inexact, choice, err))
+    if (!job->hints || !reduction_meet(&offers, choice, err) || !naming_check(&job->inexact, choice, err))
         return false;
     unsigned *owned = reduction_count_owned(choice);
     if (!owned)

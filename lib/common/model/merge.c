@@ -245,7 +245,7 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     for (size_t i = 0; ok && i < n; i++)
         ok = add_operand(m, operands[i], &each, &shards, err);
     ok = ok && (!named || configs_read_config(m->catalog, options->config, true, &m->inputs, err))
-        && model_seal(m, "rename it first with --add-prefix, or drop it with --exclude", err);
+        && model_seal(m, "rename it first with --add-prefix, or leave it out with --drop", err);
     if (ok && shards >= catalog_facts_of(m->catalog)->shards)
         catalog_facts(m->catalog)->shards = 0;          /* every shard is open */
     return ok || err_in_file(err, str_or(m->name, ""));

@@ -25,6 +25,7 @@ struct chosen {
     enum dtype dtype;           /* type of the elements in the output, or, if encoded, of those given to the encoder */
     unsigned part;
     struct encoding *encoding;  /* or NULL; borrowed */
+    bool typed;                 /* the user gave it a type by name: it is not encoded */
     bool same;                  /* kept, because it has the wanted type already */
     const struct encoding *stored;      /* if same: the encoding that the stored weight has; NULL for block types. Borrowed */
     const char *why;            /* reason why a candidate was not encoded; static, or NULL */
@@ -44,6 +45,8 @@ struct choice {
     struct names names;         /* new names of renamed tensors; owned */
     size_t encoded;             /* number of weights that are encoded */
     size_t same;                /* number of weights that are copied because they have the wanted type already */
+    size_t dropped;             /* number of tensors that naming_apply() left out, except those that no model needs, and: */
+    struct tensor first_dropped;        /* the first of them */
     const struct mix *mix;      /* the mix that chose the types, or NULL; static */
     struct mix_model model;     /* what the output's metadata declares about the model and the input's does not; or no
                                  * architecture */
@@ -59,9 +62,26 @@ struct choice {
 bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
     bool all, struct err *err);
 
-/* Like choice_make(), but weights that naming_apply() will leave out need not be decodable. */
-bool choice_make_named(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps,
-    enum dtype to, bool all, const struct naming *naming, struct err *err);
+/* How a choice is made if the user selects tensors by name; names are those of the input. Borrowed, and NULL: all, or none. */
+struct choice_how {
+    enum keeps keeps;           /* quantized weights that stay, of those that are selected */
+    enum keeps others;          /* of the others, none of which is decoded */
+    enum dtype to;
+    bool all;
+    const struct naming *written;       /* the tensors that naming_apply() will not leave out: others need not be decodable */
+    const struct naming *selected;      /* the tensors that change */
+    const struct naming *types;         /* those that get a type, selected or not: their weights are decoded */
+};
+
+/* Like choice_make(). Fails with ERR_USAGE if a weight that is not selected cannot be kept. */
+bool choice_make_of(struct choice *choice, const struct catalog *input, const struct roles *roles, const struct choice_how *how,
+    struct err *err);
+
+/* Gives floats the types that the user chose by name, after naming_check(). Fails with ERR_USAGE if none gets one. */
+bool choice_type(struct choice *choice, const struct naming *types, struct err *err);
+
+/* Gives the selected matrices of a family's choice another type. */
+void choice_cast(struct choice *choice, const struct naming *selected, enum dtype to);
 void choice_clear(struct choice *choice);
 
 /* Appends a tensor; copied. */
@@ -82,6 +102,9 @@ struct tensor chosen_tensor(const struct chosen *chosen);
 
 /* Returns the output tensor as it would be without encoding. */
 struct tensor chosen_source(const struct chosen *chosen);
+
+/* Returns true if is() is true for the names of all input tensors or weights that an entry is made from, and there is one. */
+bool chosen_all_stored(const struct chosen *chosen, bool (*is)(const void *of, const struct tensor *t), const void *of);
 
 /* Returns true if the entry is a quantized weight, or is composed of such. */
 bool chosen_is_quantized(const struct chosen *chosen);

@@ -47,7 +47,7 @@ differences_choose(struct choice *choice, const struct catalog *catalog, const s
     bool ok = choice_make(choice, catalog, roles, KEEPS_NONE, DTYPE_F32, false, err);
     for (size_t i = 0; ok && renames && i < choice->n; i++)
         ok = naming_name(naming, choice, &choice->list[i], err);
-    return ok && choice_distinct(choice, err);
+    return ok && (!renames || naming_check_steps(naming, choice, err)) && choice_distinct(choice, err);
 }
 
 static void

@@ -15,10 +15,14 @@ struct naming_glob {
     const char *option, *text;
     struct matcher matcher;
     bool include;
+    bool stored;                    /* sees the names of the input */
+    enum dtype dtype;               /* of the tensors that match, for naming_type() */
 };
 
 struct naming_step {
     enum { STRIP, PREFIX, RENAME } kind;
+    const char *given;              /* the argument; borrowed */
+    bool used;                      /* it matched a name */
     const char *prefix;
     regex_t re;                     /* if RENAME: */
     struct str text;                /* as given */
@@ -27,17 +31,29 @@ struct naming_step {
 
 /* --- parsing options */
 
-bool
-naming_match(struct naming *naming, const char *option, const char *text, bool include, struct err *err)
+static bool
+add_glob(struct naming *naming, const struct naming_glob *glob, size_t n, struct err *err)
 {
     struct naming_glob *list = array_grow(naming->globs, naming->nglobs, &naming->globs_room, sizeof *list, err);
     if (!list)
         return false;
     naming->globs = list;
-    list[naming->nglobs] = (struct naming_glob){ .option = option, .text = text, .include = include };
-    return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
+    list[naming->nglobs] = *glob;
+    return matcher_read(&list[naming->nglobs++].matcher, glob->text, n, true)
         || err_set(err, ERR_USAGE, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
-            option, text);
+            glob->option, glob->text);
+}
+
+bool
+naming_match(struct naming *naming, const char *option, const char *text, bool include, struct err *err)
+{
+    return add_glob(naming, &(const struct naming_glob){ .option = option, .text = text, .include = include }, strlen(text), err);
+}
+
+bool
+naming_give_type(struct naming *naming, const char *option, const char *text, size_t n, enum dtype dtype, struct err *err)
+{
+    return add_glob(naming, &(const struct naming_glob){ .option = option, .text = text, .include = true, .dtype = dtype }, n, err);
 }
 
 static struct naming_step *
@@ -54,13 +70,13 @@ add_step(struct naming *naming, const struct naming_step *step, struct err *err)
 bool
 naming_strip(struct naming *naming, const char *prefix, struct err *err)
 {
-    return add_step(naming, &(const struct naming_step){ .kind = STRIP, .prefix = prefix }, err) != NULL;
+    return add_step(naming, &(const struct naming_step){ .kind = STRIP, .given = prefix, .prefix = prefix }, err) != NULL;
 }
 
 bool
 naming_prefix(struct naming *naming, const char *prefix, struct err *err)
 {
-    return add_step(naming, &(const struct naming_step){ .kind = PREFIX, .prefix = prefix }, err) != NULL;
+    return add_step(naming, &(const struct naming_step){ .kind = PREFIX, .given = prefix, .prefix = prefix }, err) != NULL;
 }
 
 /* Appends the text before the next `end`, and skips past it. Removes a backslash before `end`, and no other backslash. */
@@ -97,7 +113,7 @@ naming_rename(struct naming *naming, const char *text, struct err *err)
 {
     const char *p = text + 2;
     struct str re = { 0 };
-    struct naming_step step = { .kind = RENAME };
+    struct naming_step step = { .kind = RENAME, .given = text };
     bool ok = text[0] == 's' && text[1] != '\0' && text[1] != '\\' && read_until(&re, &p, text[1])
         && read_until(&step.text, &p, text[1]) && (strcmp(p, "") == 0 || strcmp(p, "g") == 0);
     step.all = ok && *p == 'g';
@@ -133,33 +149,10 @@ naming_clear(struct naming *naming)
 /* --- selecting */
 
 static bool
-matches(const struct naming_glob *glob, const struct tensor *t)
+matches_name(const void *glob, const struct tensor *t)
 {
     uint64_t left = UINT64_MAX;
-    return matcher_match(&glob->matcher, t->name, t->name_len, &left);
-}
-
-bool
-naming_keeps(const struct naming *naming, const struct tensor *t)
-{
-    bool stay = true, includes = false, included = false;
-    for (size_t i = 0; i < naming->nglobs; i++) {
-        const struct naming_glob *g = &naming->globs[i];
-        includes = includes || g->include;
-        if (matches(g, t))
-            *(g->include ? &included : &stay) = g->include;
-    }
-    return stay && (included || !includes)
-        && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
-}
-
-bool
-naming_includes(const struct naming *naming)
-{
-    for (size_t i = 0; i < naming->nglobs; i++)
-        if (naming->globs[i].include)
-            return true;
-    return false;
+    return matcher_match(&((const struct naming_glob *)glob)->matcher, t->name, t->name_len, &left);
 }
 
 /* Returns the tensor with the name that patterns see: for the codes of a weight that is kept, the weight's. */
@@ -174,6 +167,59 @@ seen(const struct chosen *chosen)
     return t;
 }
 
+static bool
+matches(const struct naming_glob *glob, const struct chosen *chosen, const struct tensor *t)
+{
+    return chosen && glob->stored ? chosen_all_stored(chosen, matches_name, glob) : matches_name(glob, t);
+}
+
+/* Returns true if an entry, or without one a name, is selected. */
+static bool
+naming_is_selected(const struct naming *naming, const struct chosen *chosen, const struct tensor *t)
+{
+    bool stay = true, includes = false, included = false;
+    for (size_t i = 0; i < naming->nglobs; i++) {
+        const struct naming_glob *g = &naming->globs[i];
+        includes = includes || g->include;
+        if (matches(g, chosen, t))
+            *(g->include ? &included : &stay) = g->include;
+    }
+    return stay && (included || !includes)
+        && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
+}
+
+bool
+naming_keeps(const struct naming *naming, const struct tensor *t)
+{
+    return naming_is_selected(naming, NULL, t);
+}
+
+bool
+naming_selects(const struct naming *naming, const struct chosen *chosen)
+{
+    const struct tensor t = seen(chosen);
+    return naming_is_selected(naming, chosen, &t);
+}
+
+enum dtype
+naming_type(const struct naming *naming, const struct chosen *chosen)
+{
+    const struct tensor t = seen(chosen);
+    for (size_t i = 0; i < naming->nglobs; i++)
+        if (matches(&naming->globs[i], chosen, &t))
+            return naming->globs[i].dtype;
+    return DTYPE_UNKNOWN;
+}
+
+bool
+naming_includes(const struct naming *naming)
+{
+    for (size_t i = 0; i < naming->nglobs; i++)
+        if (naming->globs[i].include)
+            return true;
+    return false;
+}
+
 /* Returns true if the entry is a companion of a weight that is kept: it follows its weight. */
 static bool
 follows(const struct chosen *chosen)
@@ -186,10 +232,61 @@ matches_any(const struct naming_glob *glob, const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++) {
         const struct tensor t = seen(&choice->list[i]);
-        if (!follows(&choice->list[i]) && matches(glob, &t))
+        if (!follows(&choice->list[i]) && matches(glob, &choice->list[i], &t))
             return true;
     }
     return false;
+}
+
+/* Has a glob see the names of the input if it matches none of the output. Returns false if it matches neither. */
+static bool
+meet(struct naming_glob *glob, const struct choice *choice)
+{
+    glob->stored = false;
+    if (matches_any(glob, choice))
+        return true;
+    glob->stored = true;
+    return matches_any(glob, choice);
+}
+
+/* Returns the name of the first matrix of a layer, or else of the first tensor; NULL without one. */
+static const struct chosen *
+find_example(const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = seen(&choice->list[i]);
+        if (t.shape.rank > 1 && memmem(t.name, t.name_len, ".0.", 3) && !follows(&choice->list[i]))
+            return &choice->list[i];
+    }
+    return choice->n != 0 ? choice->list : NULL;
+}
+
+/* Keeps the name of a tensor, and that it differs from another name. */
+struct other_name {
+    struct tensor t, output;
+};
+
+static bool
+is_other(const void *of, const struct tensor *t)
+{
+    struct other_name *other = *(struct other_name *const *)of;
+    other->t = *t;
+    return t->name_len != other->output.name_len || memcmp(t->name, other->output.name, t->name_len) != 0;
+}
+
+void
+naming_add_examples(struct str *text, const struct choice *choice)
+{
+    const struct chosen *c = find_example(choice);
+    char shown[STR_SHOWN];
+    struct other_name other;
+    struct other_name *of = &other;
+    if (!c)
+        return;
+    other.output = seen(c);
+    str_format(text, "; there are names like %s", str_shown(shown, other.output.name, other.output.name_len));
+    if (chosen_all_stored(c, is_other, &of))
+        str_format(text, " (%s in the input)", str_shown(shown, other.t.name, other.t.name_len));
 }
 
 /* Adds the names nearest to what was typed; memory that is short costs only the hint. */
@@ -232,6 +329,8 @@ no_match(const struct naming_glob *g, const struct choice *choice, struct err *e
     struct str hint = { 0 };
     str_shown(shown, g->text, strlen(g->text));
     add_nearest(&hint, g->text, choice);
+    if (hint.len == 0)
+        naming_add_examples(&hint, choice);
     if (find_like(g->text, choice).name)
         err_set(err, ERR_USAGE, "--%s: no tensor matches '%s', which is only a part of names (did you mean '*%s*'?)",
             g->option, shown, shown);
@@ -246,9 +345,28 @@ bool
 naming_check(const struct naming *naming, const struct choice *choice, struct err *err)
 {
     for (size_t i = 0; i < naming->nglobs; i++) {
+        if (!meet(&naming->globs[i], choice))
+            return no_match(&naming->globs[i], choice, err);
+    }
+    return true;
+}
+
+bool
+naming_check_effect(const struct naming *naming, const struct choice *choice, bool (*changes)(const struct chosen *chosen),
+    const char *verb, struct err *err)
+{
+    for (size_t i = 0; i < naming->nglobs; i++) {
         const struct naming_glob *g = &naming->globs[i];
-        if (!matches_any(g, choice))
-            return no_match(g, choice, err);
+        char shown[STR_SHOWN];
+        bool found = false;
+        for (size_t k = 0; !found && k < choice->n; k++) {
+            const struct tensor t = seen(&choice->list[k]);
+            found = !follows(&choice->list[k]) && changes(&choice->list[k]) && matches(g, &choice->list[k], &t);
+        }
+        if (!found)
+            return err_set(err, ERR_USAGE, "--%s '%s' has no effect: no tensor that matches %s; use --%s GLOB to %s", g->option,
+                str_shown(shown, g->text, strlen(g->text)), verb, g->include ? "only" : "drop",
+                g->include ? "write fewer tensors" : "leave tensors out");
     }
     return true;
 }
@@ -262,8 +380,7 @@ select_all(bool **stays, const struct naming *naming, const struct choice *choic
     *stays = calloc(choice->n + 1, sizeof **stays);
     for (size_t i = 0; needed && *stays && i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        const struct tensor t = seen(c);
-        (*stays)[i] = !follows(c) && naming_keeps(naming, &t);
+        (*stays)[i] = !follows(c) && naming_selects(naming, c);
         for (unsigned part = 1; (*stays)[i] && c->kept && part < SCHEME_PARTS; part++)
             if (c->kept->part[part])
                 needed[catalog_index(choice->input, c->kept->part[part])] = true;
@@ -300,6 +417,19 @@ no_tensor(const char *name, const struct choice *choice, struct err *err)
     return false;
 }
 
+/* Returns true for tensors that models compute themselves. */
+static bool
+is_buffer(const struct tensor *t)
+{
+    static const char *const buffers[] = { ".masked_bias", ".attention.bias", ".attn.bias", ".rotary_emb.inv_freq", ".position_ids",
+        ".num_batches_tracked" };
+    size_t n = t->name_len;
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (str_strip(t->name, &n, buffers[i]))
+            return true;
+    return false;
+}
+
 static bool
 naming_choose(const struct naming *naming, struct choice *choice, struct err *err)
 {
@@ -307,9 +437,13 @@ naming_choose(const struct naming *naming, struct choice *choice, struct err *er
     bool *stays;
     if (!naming_check(naming, choice, err) || !select_all(&stays, naming, choice, err))
         return false;
-    for (size_t i = 0; i < choice->n; i++)
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = seen(&choice->list[i]);
         if (stays[i])
             choice->list[n++] = choice->list[i];
+        else if (!follows(&choice->list[i]) && !is_buffer(&t) && choice->dropped++ == 0)
+            choice->first_dropped = t;
+    }
     free(stays);
     if (naming->only && n == 0)
         return no_tensor(naming->only, choice, err);
@@ -340,8 +474,8 @@ naming_add_text(struct str *out, const struct str *text, const char *name, const
     }
 }
 
-/* Like sed: an empty match counts, except directly after the previous match. */
-static void
+/* Like sed: an empty match counts, except directly after the previous match. Returns true if there was a match. */
+static bool
 rename_by(struct str *out, const struct naming_step *step, const char *name)
 {
     const char *p = name, *end = NULL;          /* end of the previous match */
@@ -360,22 +494,25 @@ rename_by(struct str *out, const struct naming_step *step, const char *name)
     }
     str_text(out, p);
     out->failed = out->failed || code == REG_ESPACE;
+    return end;
 }
 
 /* Appends the result of a step for name[0..n), which is NUL-terminated. */
 static void
-take_step(struct str *out, const struct naming_step *step, const char *name, size_t n)
+take_step(struct str *out, struct naming_step *step, const char *name, size_t n)
 {
     size_t len = 0;
     if (step->prefix)
         len = strlen(step->prefix);
+    bool starts = step->kind == STRIP && n >= len && memcmp(name, step->prefix, len) == 0;
     if (step->kind == RENAME) {
-        rename_by(out, step, name);
+        step->used = rename_by(out, step, name) || step->used;
         return;
     }
+    step->used = step->used || starts || step->kind == PREFIX;
     if (step->kind == PREFIX)
         str_add(out, step->prefix, len);
-    else if (n >= len && memcmp(name, step->prefix, len) == 0) {
+    else if (starts) {
         name += len;
         n -= len;
     }
@@ -391,7 +528,7 @@ naming_name(const struct naming *naming, struct choice *choice, struct chosen *c
     bool ok = true;
     str_add(&now, t.name, t.name_len);
     for (size_t i = 0; ok && !now.failed && i < naming->nsteps; i++) {
-        const struct naming_step *step = &naming->steps[i];
+        struct naming_step *step = &naming->steps[i];
         const char *name = str_or(now.p, "");
         if (step->kind == RENAME && strlen(name) != now.len)
             ok = err_set(err, ERR_UNSUPPORTED, "tensor %s: --rename cannot change a name that contains NUL",
@@ -414,14 +551,32 @@ naming_name(const struct naming *naming, struct choice *choice, struct chosen *c
 }
 
 bool
+naming_check_steps(const struct naming *naming, const struct choice *choice, struct err *err)
+{
+    char shown[STR_SHOWN];
+    struct str names = { 0 };
+    for (size_t i = 0; choice->n != 0 && i < naming->nsteps; i++) {
+        const struct naming_step *step = &naming->steps[i];
+        if (step->used)
+            continue;
+        naming_add_examples(&names, choice);
+        err_set(err, ERR_USAGE, "--%s '%s': no tensor has such a name%s", step->kind == RENAME ? "rename" : "strip-prefix",
+            str_shown(shown, step->given, strlen(step->given)), str_or(names.p, ""));
+        str_clear(&names);
+        return false;
+    }
+    return true;
+}
+
+bool
 naming_apply(const struct naming *naming, struct choice *choice, struct err *err)
 {
     if ((naming->nglobs != 0 || naming->only) && !naming_choose(naming, choice, err))
         return false;
-    if (naming->nsteps == 0)
-        return true;
-    for (size_t i = 0; i < choice->n; i++)
+    for (size_t i = 0; i < naming->nsteps; i++)
+        naming->steps[i].used = false;
+    for (size_t i = 0; naming->nsteps != 0 && i < choice->n; i++)
         if (!naming_name(naming, choice, &choice->list[i], err))
             return false;
-    return choice_distinct(choice, err);
+    return naming->nsteps == 0 || choice_distinct(choice, err);
 }

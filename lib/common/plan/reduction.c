@@ -20,7 +20,9 @@ struct reduction_rule {
     regex_t re;
     const char *scheme;
     const char *text;                   /* REGEX=SCHEME, as typed; borrowed */
-    bool matches;                       /* some tensor */
+    bool matches;                       /* some tensor, */
+    bool stored;                        /* by its name in the input */
+    bool works;                         /* decides the type of a tensor */
     const struct encoder *encoder;      /* or NULL, and: */
     enum dtype plain;
 };
@@ -47,9 +49,8 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
     else
         ok = expression_read(&rules[r->nrules].re, re.p, REG_NOSUB, "--tensor-type", err);
     if (ok) {
-        rules[r->nrules].scheme = equals + 1;
-        rules[r->nrules].matches = false;
-        rules[r->nrules++].text = text;
+        rules[r->nrules] = (struct reduction_rule){ .re = rules[r->nrules].re, .scheme = equals + 1, .text = text };
+        r->nrules++;
     }
     str_clear(&re);
     return ok;
@@ -92,21 +93,67 @@ reduction_clear(struct reduction *r)
     *r = (struct reduction){ 0 };
 }
 
-/* Finds the first rule that matches a name, or NULL; a name that contains NUL is matched up to there. False on ERR_MEMORY. */
+/* A search for a rule's expression; `failed` without memory. */
+struct rule_search {
+    const regex_t *re;
+    bool failed;
+};
+
+/* A name that contains NUL is matched up to there. */
 static bool
-find_rule(const struct reduction_rule **rule, const struct reduction *r, const struct tensor *t, struct err *err)
+rule_finds(const void *of, const struct tensor *t)
+{
+    struct rule_search *s = *(struct rule_search *const *)of;
+    int code = expression_find(s->re, t->name, 0, NULL, 0);
+    s->failed = s->failed || code == REG_ESPACE;
+    return code == 0;
+}
+
+/* Sets *matches if a rule matches an entry, by its name, or with `stored` by its name in the input. False on ERR_MEMORY. */
+static bool
+rule_matches(bool *matches, const struct reduction_rule *rule, const struct chosen *c, bool stored, struct err *err)
+{
+    struct rule_search search = { &rule->re, false }, *of = &search;
+    const struct tensor t = chosen_source(c);
+    *matches = stored ? chosen_all_stored(c, rule_finds, &of) : rule_finds(&of, &t);
+    return !search.failed || err_memory(err, t.name_len);
+}
+
+/* Finds the first rule that matches an entry, or NULL. False on ERR_MEMORY. */
+static bool
+find_rule(struct reduction_rule **rule, const struct reduction *r, const struct chosen *c, struct err *err)
 {
     *rule = NULL;
-    for (size_t i = 0; i < r->nrules; i++) {
-        int code = expression_find(&r->rules[i].re, t->name, 0, NULL, 0);
-        if (code == REG_ESPACE)
-            return err_memory(err, t->name_len);
-        if (code != 0)
-            continue;
-        r->rules[i].matches = true;
-        *rule = *rule ? *rule : &r->rules[i];
+    for (size_t i = 0; i < r->nrules && !*rule; i++) {
+        bool matches;
+        if (!rule_matches(&matches, &r->rules[i], c, r->rules[i].stored, err))
+            return false;
+        *rule = matches ? &r->rules[i] : NULL;
     }
     return true;
+}
+
+/* Decides which names the rules see: those of the output, or if a rule matches none of these, those of the input. */
+static bool
+meet_rules(const struct reduction *r, const struct choice *choice, struct err *err)
+{
+    for (size_t k = 0; k < r->nrules; k++) {
+        struct reduction_rule *rule = &r->rules[k];
+        rule->matches = rule->works = false;
+        for (unsigned stored = 0; stored < 2 && !rule->matches; stored++) {
+            rule->stored = stored;
+            for (size_t i = 0; i < choice->n && !rule->matches; i++)
+                if (!rule_matches(&rule->matches, rule, &choice->list[i], stored, err))
+                    return false;
+        }
+    }
+    return true;
+}
+
+bool
+reduction_meet(const struct reduction *r, const struct choice *choice, struct err *err)
+{
+    return naming_check(&r->which, choice, err) && meet_rules(r, choice, err);
 }
 
 /* --- eligible tensors */
@@ -164,7 +211,7 @@ struct one {
     struct chosen *chosen;
     struct tensor t;
     uint64_t rows, cols;
-    const struct reduction_rule *rule;
+    struct reduction_rule *rule;
     const struct encoder *encoder;      /* or NULL: do not encode */
     bool cast;                          /* becomes plain: f32, f16 or bf16 */
     const char *misfit;                 /* why its shape does not fit the scheme, or NULL */
@@ -182,17 +229,19 @@ reduction_look(struct one *one, bool *stays, const struct reduction *r, const st
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
     *stays = true;
-    if (!find_rule(&one->rule, r, t, err))
+    if (!find_rule(&one->rule, r, one->chosen, err))
         return false;
     if (!dtype_is_float(t->dtype))
         return true;
+    if (one->chosen->typed)
+        return *why = "its type was given", true;
     if (t->shape.rank < 2 || (blocks && mix_is_vector(t)))
         return *why = "not a matrix", true;
     one->cols = shape_dim(&t->shape, t->shape.rank - 1);
     if (!shape_numel(&t->shape, &numel) || numel == 0)
         return *why = "no elements", true;
     one->rows = numel / one->cols;
-    if (!naming_keeps(&r->which, t))
+    if (!naming_selects(&r->which, one->chosen))
         return *why = "not selected", true;
     if (!one->rule && !naming_includes(&r->which))
         *why = model ? mix_exempts(model, t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
@@ -486,15 +535,35 @@ warn_of_fallback(const struct one *list, size_t n, struct catalog *memory)
             str_shown(shown, first->t.name, first->t.name_len), first->rows, first->cols);
 }
 
-/* Checks that every rule matches a tensor. */
+/* Fails because a rule matches no tensor, or only tensors whose type it does not decide. */
 static bool
-check_rules(const struct reduction *r, struct err *err)
+complain_of_rule(const struct reduction_rule *rule, const struct choice *choice, struct err *err)
 {
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], name[STR_SHOWN];
+    struct str names = { 0 };
+    size_t i = 0;
+    str_shown(shown, rule->text, strlen(rule->text));
+    if (!rule->matches) {
+        naming_add_examples(&names, choice);
+        err_set(err, ERR_USAGE, "--tensor-type '%s': no tensor matches%s", shown, str_or(names.p, ""));
+        str_clear(&names);
+        return false;
+    }
+    for (bool matches = false; rule_matches(&matches, rule, &choice->list[i], rule->stored, err) && !matches;)
+        i++;
+    const struct tensor t = chosen_source(&choice->list[i]);
+    const char *why = str_or(choice->list[i].why, "its type is decided elsewhere");
+    return err_set(err, ERR_USAGE, "--tensor-type '%s' has no effect: %s: %s; --dtype GLOB=TYPE sets the type of floats that are "
+        "not quantized", shown, str_shown(name, t.name, t.name_len), why);
+}
+
+/* Checks that every rule decides the type of a tensor. */
+static bool
+check_rules(const struct reduction *r, const struct choice *choice, struct err *err)
+{
     for (size_t i = 0; i < r->nrules; i++)
-        if (!r->rules[i].matches)
-            return err_set(err, ERR_USAGE, "--tensor-type '%s': no tensor matches", str_shown(shown, r->rules[i].text,
-                strlen(r->rules[i].text)));
+        if (!r->rules[i].works)
+            return complain_of_rule(&r->rules[i], choice, err);
     return true;
 }
 
@@ -564,13 +633,15 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
                 list[i].chosen->rule = state.rule;
             else
                 list[i].chosen->rule = NULL;
+            if (list[i].rule)
+                list[i].rule->works = true;
             choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         reduction_keep(&list[i], r, choice);
         ok = ok && (!list[i].encoder || reduction_encode(&list[i], r, NULL, memory, err));
     }
     ok = ok && keep_stored(r, choice, err);
-    ok = ok && (r->uniform || check_rules(r, err));
+    ok = ok && (r->uniform || check_rules(r, choice, err));
     if (ok && !r->uniform && model.image) {
         warn_of_slow(list, choice->n, memory);
         warn_of_fallback(list, choice->n, memory);
@@ -670,6 +741,10 @@ add_companions(const struct reduction *r, struct choice *choice, struct err *err
         return err_memory(err, room);
     }
     choice->list = list;
+    for (size_t i = choice->n = 0; i < n; i++)          /* without those that are there */
+        if (!list[i].kept || list[i].copy == list[i].kept->part[0])
+            list[choice->n++] = list[i];
+    n = choice->n;
     for (size_t i = 0; i < ntensors; i++) {
         const struct tensor *t = catalog_at(choice->input, i);
         const struct weight *w = roles_owner(choice->roles, i);
@@ -679,7 +754,7 @@ add_companions(const struct reduction *r, struct choice *choice, struct err *err
     if (choice->n != n)
         qsort(list, choice->n, sizeof *list, compare_places);
     for (size_t i = 0; ok && r->names && i < choice->n; i++)
-        ok = !list[i].kept || naming_name(r->names, choice, &list[i], err);
+        ok = !list[i].kept || list[i].name || naming_name(r->names, choice, &list[i], err);
     free(stored);
     return ok;
 }
@@ -692,7 +767,7 @@ find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
     *n = 0;
     for (size_t i = 0; i < choice->n && !r->encoder->loaders.stacks && r->encoder->held != KEEPS_BLOCKS; i++) {
         const struct tensor t = chosen_source(&choice->list[i]);
-        if (!choice->list[i].encoding && is_stack(&t) && naming_keeps(&r->which, &t) && (*n)++ == 0)
+        if (!choice->list[i].encoding && is_stack(&t) && naming_selects(&r->which, &choice->list[i]) && (*n)++ == 0)
             first = t;
     }
     return first;
@@ -728,7 +803,7 @@ bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
     struct misfits misfits = { 0 };
-    return naming_check(&r->which, choice, err) && decide_all(r, choice, &misfits, memory, err)
+    return reduction_meet(r, choice, err) && decide_all(r, choice, &misfits, memory, err)
         && (r->apart || fused_find(choice, memory, err)) && spread(choice, err) && add_companions(r, choice, err)
         && check_encoded(r, choice, &misfits, memory, err) && choice_distinct(choice, err);
 }
@@ -743,7 +818,7 @@ reduction_offers(const struct reduction *r, const struct choice *choice, size_t 
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
     bool stays = true, quantized = chosen_is_quantized(&copy);
     if (quantized)
-        stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || !naming_keeps(&r->which, &one.t);
+        stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || copy.typed || !naming_selects(&r->which, &copy);
     else if (!reduction_look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch ? &model : NULL, err))
         return false;
     *offers = !stays;
@@ -753,14 +828,14 @@ reduction_offers(const struct reduction *r, const struct choice *choice, size_t 
 bool
 reduction_ruled(const struct reduction *r, const struct chosen *c, enum keeps held, const struct encoder **encoder, struct err *err)
 {
-    const struct tensor t = chosen_source(c);
-    const struct reduction_rule *rule;
+    struct reduction_rule *rule;
     char shown[STR_SHOWN];
     *encoder = NULL;
-    if (!find_rule(&rule, r, &t, err))
+    if (!find_rule(&rule, r, c, err))
         return false;
     if (!rule)
         return true;
+    rule->works = true;
     *encoder = encode_exact_find(rule->scheme, held);
     return *encoder || err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a target of --exact",
         str_shown(shown, rule->scheme, strlen(rule->scheme)));
@@ -787,6 +862,6 @@ reduction_try(const struct reduction *r, struct chosen *c, size_t place, const s
 bool
 reduction_finish(const struct reduction *r, struct choice *choice, struct err *err)
 {
-    return check_rules(r, err) && spread(choice, err) && (has_companions(choice) || add_companions(r, choice, err))
+    return check_rules(r, choice, err) && spread(choice, err) && (has_companions(choice) || add_companions(r, choice, err))
         && choice_distinct(choice, err);
 }

@@ -11,7 +11,7 @@ struct reduction_rule;
 struct reduction {
     const struct encoder *encoder;      /* used where no rule applies; NULL: quantize nothing */
     struct encode_options how;
-    struct naming which;                /* the user's globs; owned */
+    struct naming which;                /* the user's globs: the tensors that are changed, quantized or not; owned */
     struct reduction_rule *rules;       /* nrules; the first match applies; owned */
     size_t nrules, rules_room;
     struct importance importance;       /* owned */
@@ -44,6 +44,9 @@ bool reduction_settle(struct reduction *r, struct err *err);
  * matrix and has none.
  */
 bool reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err);
+
+/* Decides which names the globs and rules see, those of the output or of the input, before any of them is asked. ERR_USAGE. */
+bool reduction_meet(const struct reduction *r, const struct choice *choice, struct err *err);
 
 /* --- exact encodings, which are tried one by one before the output is chosen */
 

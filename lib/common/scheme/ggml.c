@@ -333,7 +333,7 @@ const struct scheme ggml_schemes[] = {
     }, {
         .code = "unknown-type",
         .name = "type",
-        .ask = "safetensors has no such type: save the tensor as another type, or leave it out with --exclude",
+        .ask = "safetensors has no such type: save the tensor as another type, or leave it out with --drop",
         ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .is = is_named }),
         .fit = fit_unknown,
         .describe = describe_named,
