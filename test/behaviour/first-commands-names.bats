@@ -211,3 +211,23 @@ PYTHON
     try 2 amn quantize --scheme q4_k_m --include '*attn*' --tensor-type ffn=q8_0 in
     grep -qF 'has no effect: blk.0.' err
 }
+
+@test "the name of a built-in family, general.tags as a list, the type of most weights, -t of llama-quantize" {
+    llama
+    jq '.architectures = ["FooForCausalLM"] | .model_type = "foo"' in/config.json >c
+    mv c in/config.json
+    try 69 amn convert -o x.gguf in
+    try 0 amn convert -q --family llama --gguf-kv 'general.tags=["a","b"]' -o x.gguf in
+    [ "$(amn inspect --metadata x.gguf | jq -c '.metadata["general.tags"], .metadata["general.architecture"]' | paste -sd ' ')" = '["a","b"] "llama"' ]
+    amn convert --family-template in >foo.family
+    grep -q '^# drafted from llama.family' foo.family
+    amn convert -q --family foo.family -o f.gguf in
+    try 2 amn convert --family llama --gguf-kv 'general.tags=a' -o y.gguf in
+    grep -q 'general.tags: value is not of type \[str\]' err
+    try 2 amn quantize --scheme q8_0 -t 4 x.gguf
+    grep -qF 'did you mean -j 4?' err
+    # few tensors with most of the elements, as experts have
+    "$helpers/weights" big.safetensors a.weight=BF16:512x512 b.weight=BF16:32x32 c.weight=BF16:32x32
+    try 0 amn quantize -q --scheme q8_0 --include 'a.*' -o big.gguf big.safetensors
+    [ "$(amn inspect big.gguf | jq '.metadata["general.file_type"]')" = 7 ]
+}

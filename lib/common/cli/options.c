@@ -520,6 +520,8 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
     if (!scheme)
         extra = cli->operands[cli_tools[tool].max_operands];
     str_shown(shown, extra, strlen(extra));
+    if (cli->given['t'] && extra[0] != '\0' && extra[strspn(extra, "0123456789")] == '\0')
+        return err_set(err, ERR_USAGE, "unexpected argument '%s': -t is --test (did you mean -j %s?)", shown, shown);
     for (size_t i = 0; scheme && cli_exact_words[i]; i++)
         if (strcasecmp(scheme, cli_exact_words[i]) == 0)
             return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean --exact=%s?)", shown, shown);

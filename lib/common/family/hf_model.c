@@ -102,7 +102,8 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc, .options = *how };
     if (!model->folder || !hf_folder_init(&folder, model->catalog))
         return true;
-    if ((how->family && !(family_open(&given, how->family, err) && warn_of_family(given, how->family, model->catalog, err)))
+    if ((how->family && !(family_given(&given, how->family, err)
+            && (family_is_builtin(how->family) || warn_of_family(given, how->family, model->catalog, err))))
             || !family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
         return false;
     hf->family = hf->config.family;

@@ -169,8 +169,8 @@ find_best(struct template_match *best, struct model *model, const struct choice 
             match_clear(&m);
             return false;
         }
-        if (m.matches == 0 && strcmp(name, "llama") == 0)
-            m.distance = 0;             /* unknown names: begin with the simplest family */
+        if ((m.matches == 0 || m.without.list.n == 0) && strcmp(name, "llama") == 0)
+            m.distance = 0;             /* unknown names, or all of its own: begin with the simplest family */
         bool better = !best->family || m.matches > best->matches || (m.matches == best->matches && m.distance < best->distance);
         match_clear(better ? best : &m);
         if (better)

@@ -13,15 +13,19 @@ static const uint8_t numbers[DTYPE_COUNT] = {
     [DTYPE_Q2_0] = 41 + 1,
 };
 
-/* Returns the most frequent type of the tensors with at least this rank; DTYPE_COUNT if there are no such tensors. */
+/* Returns the type of most elements of the tensors with at least this rank; DTYPE_COUNT if there are no such tensors. */
 static enum dtype
 most(const struct choice *choice, uint32_t rank)
 {
-    size_t count[DTYPE_COUNT + 1] = { 0 };
+    uint64_t count[DTYPE_COUNT + 1] = { 0 };
     enum dtype best = DTYPE_COUNT;
     for (size_t i = 0; i < choice->n; i++) {
         const struct tensor t = chosen_tensor(&choice->list[i]);
-        if (t.shape.rank >= rank && ++count[t.dtype] > count[best])
+        uint64_t numel = 0;
+        if (t.shape.rank < rank || !shape_numel(&t.shape, &numel))
+            continue;
+        count[t.dtype] += numel;
+        if (best == DTYPE_COUNT || count[t.dtype] > count[best])
             best = t.dtype;
     }
     return best;

@@ -9,6 +9,7 @@ static const struct known_key {
     const char *name, *type;
 } known[] = {
     { "general.alignment", "u32" }, { "general.quantization_version", "u32" }, { "general.file_type", "u32" },
+    { "general.tags", "[str]" }, { "general.languages", "[str]" }, { "general.datasets", "[str]" },
     { ".vocab_size", "u32" }, { ".context_length", "u32" }, { ".embedding_length", "u32" }, { ".block_count", "u32" },
     { ".leading_dense_block_count", "u32" }, { ".feed_forward_length", "u32" }, { ".expert_feed_forward_length", "u32" },
     { ".expert_shared_feed_forward_length", "u32" }, { ".use_parallel_residual", "bool" }, { ".expert_count", "u32" },
