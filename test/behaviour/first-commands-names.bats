@@ -129,13 +129,13 @@ PYTHON
         typed F16 x.safetensors | refute grep -q norm
     done
     python3 - in/model.safetensors x.safetensors <<'PYTHON'
-import sys, numpy
+import sys
 from modelfile import read
 a, b = (read(p) for p in sys.argv[1:])
 for name, (dtype, shape, data) in b.items():
     if dtype == "F32":
-        bits = numpy.frombuffer(a[name][2], "<u2").astype("<u4") << 16
-        assert bits.tobytes() == bytes(data), name
+        half = bytes(a[name][2])
+        assert b"".join(b"\0\0" + half[i:i + 2] for i in range(0, len(half), 2)) == bytes(data), name
 PYTHON
     # in a family, by its names of both sides; and weights of a scheme are not quantized
     for glob in '*self_attn*' '*attn_[qkvo]*'; do
