@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# GGUF files to Hugging Face model directories: amn-convert --to hf.
+# GGUF files to Hugging Face model directories: amn-convert --to hf. back_quantized.bats has the ways that quantize.
 load helper
 
 # Makes ./CASE of test/corpus/hf-models, CASE.gguf, and CASE-back/ from that.

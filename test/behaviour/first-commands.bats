@@ -796,3 +796,18 @@ END
     try 0 amn dequantize --to f32 -o f32/ model
     refute grep -q 'nothing became' err
 }
+
+@test "a GGUF file becomes a directory that loaders read, dequantized or quantized, in one command" {
+    "$helpers/hf-model" "$corpus/hf-models/qwen3" qwen3
+    amn-quantize -q --scheme q8_0 -o q.gguf qwen3
+    try 0 amn dequantize -o d/ q.gguf
+    jq -e '.architectures == ["Qwen3ForCausalLM"] and .dtype // .torch_dtype == "bfloat16"' d/config.json
+    [ -s d/tokenizer.json ]
+    amn-parse d | grep -q '"model.layers.0.self_attn.q_proj.weight"'
+    try 0 amn quantize -s mlx-4bit -o mlx/ q.gguf
+    jq -e '.quantization == {"group_size": 64, "bits": 4, "mode": "affine"}' mlx/config.json
+    try 0 amn quantize -s fp8 -o fp8/ q.gguf
+    jq -e '.quantization_config.quant_method == "fp8"' fp8/config.json
+    try 0 amn convert --to hf --scheme fp8 -o converted/ q.gguf
+    diff -r fp8 converted
+}

@@ -399,6 +399,15 @@ catalog_add_config(struct catalog *c, const struct catalog_config *config, struc
 }
 
 bool
+catalog_set_config(struct catalog *c, const struct catalog_config *config, struct err *err)
+{
+    for (size_t i = 0; i < c->nconfigs; i++)
+        if (strcmp(c->config[i].name, config->name) == 0)
+            return catalog_replace_config(c, i, config->text, config->n, err);
+    return catalog_add_config(c, config, err);
+}
+
+bool
 catalog_replace_config(struct catalog *c, size_t i, const char *text, size_t n, struct err *err)
 {
     const char *copy = copy_text(c, text, n, err);

@@ -86,6 +86,8 @@ enum { CATALOG_CONFIGS = 6 };
 /* Adds a config; at most CATALOG_CONFIGS. Copies text and name. */
 bool catalog_add_config(struct catalog *c, const struct catalog_config *config, struct err *err);
 size_t catalog_config_count(const struct catalog *c);
+/* Adds a config, or replaces the text of one with this name. */
+bool catalog_set_config(struct catalog *c, const struct catalog_config *config, struct err *err);
 /* Replaces the text of config i by a copy of this one. */
 bool catalog_replace_config(struct catalog *c, size_t i, const char *text, size_t n, struct err *err);
 const struct catalog_config *catalog_config_at(const struct catalog *c, size_t i);

@@ -75,6 +75,7 @@ const char *const cli_groups[CLI_GROUPS] = {
 const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
 const char *const cli_exact_words[] = { "f32", "bf16", "f16", "real", NULL };
+const char *const cli_names_words[] = { "hf", "gguf", NULL };
 const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", "peft", "mlx", NULL };
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
@@ -195,11 +196,13 @@ const struct cli_option cli_options_of_all[] = {
         "remove prefix TEXT from tensor names" },
     { CLI_OPT_ADD_PREFIX, INSPECT | WRITE, INSPECT | FORGET, CLI_GROUP_TENSORS, "add-prefix", "TEXT", NULL,
         "add prefix TEXT to all tensor names" },
+    { CLI_OPT_NAMES, WRITE, ALL, CLI_GROUP_TENSORS, "names", "KIND", cli_names_words,
+        "names of a GGUF model: hf (default in DIR/) or gguf" },
     { CLI_OPT_MTP, ENCODE, ALL, CLI_GROUP_TENSORS, "mtp", NULL, NULL, "convert only multi-token prediction" },
-    { CLI_OPT_NO_MTP, ENCODE, ALL, CLI_GROUP_TENSORS, "no-mtp", NULL, NULL, "leave out multi-token prediction" },
-    { CLI_OPT_ALLOW_MISSING, ENCODE, ALL, CLI_GROUP_TENSORS, "allow-missing", NULL, NULL,
+    { CLI_OPT_NO_MTP, WRITE, ALL, CLI_GROUP_TENSORS, "no-mtp", NULL, NULL, "leave out multi-token prediction" },
+    { CLI_OPT_ALLOW_MISSING, WRITE, ALL, CLI_GROUP_TENSORS, "allow-missing", NULL, NULL,
         "convert a model directory that lacks tensors" },
-    { CLI_OPT_SKIP_UNKNOWN, ENCODE, ALL, CLI_GROUP_TENSORS, "skip-unknown", NULL, NULL,
+    { CLI_OPT_SKIP_UNKNOWN, WRITE, ALL, CLI_GROUP_TENSORS, "skip-unknown", NULL, NULL,
         "leave out tensors that llama.cpp has no name for" },
     { CLI_OPT_KEEP_SHAPES, ENCODE, ALL, CLI_GROUP_TENSORS, "keep-shapes", NULL, NULL,
         "keep convolutions of image models in their shapes" },
@@ -211,12 +214,12 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_GGUF_UNSET, ENCODE, ALL, CLI_GROUP_METADATA, "gguf-unset", "KEY", NULL, "remove a GGUF key (repeatable)" },
     { CLI_OPT_GGUF_METADATA, ENCODE, ALL, CLI_GROUP_METADATA, "gguf-metadata", "FILE", NULL,
         "set GGUF keys from the JSON object in FILE" },
-    { CLI_OPT_PRE, ENCODE, ALL, CLI_GROUP_METADATA, "pre", "NAME", NULL, "llama.cpp pre-tokenizer name, e.g. llama-bpe" },
-    { CLI_OPT_FAMILY, ENCODE, ALL, CLI_GROUP_METADATA, "family", "FILE", NULL,
+    { CLI_OPT_PRE, WRITE, ALL, CLI_GROUP_METADATA, "pre", "NAME", NULL, "llama.cpp pre-tokenizer name, e.g. llama-bpe" },
+    { CLI_OPT_FAMILY, WRITE, ALL, CLI_GROUP_METADATA, "family", "FILE", NULL,
         "read the model family from FILE, see amn-family(5)" },
     { CLI_OPT_FAMILY_TEMPLATE, CONVERT, ALL, CLI_GROUP_METADATA, "family-template", "DIR", NULL,
         "print a draft of a family file for DIR" },
-    { CLI_OPT_NO_TOKENIZER, ENCODE, ALL, CLI_GROUP_METADATA, "no-tokenizer", NULL, NULL, "do not convert the tokenizer" },
+    { CLI_OPT_NO_TOKENIZER, WRITE, ALL, CLI_GROUP_METADATA, "no-tokenizer", NULL, NULL, "do not convert the tokenizer" },
     { 'l', WRITE, 0, CLI_GROUP_PREVIEW, "dry-run", NULL, NULL, "list the output tensors and how each is made" },
     { 'l', WRITE | PARSE, 0, CLI_GROUP_SYNONYMS, "list", NULL, NULL, "" },
     { CLI_OPT_SIZE, WRITE, 0, CLI_GROUP_PREVIEW, "size", NULL, NULL, "print the output size in bytes" },

@@ -44,7 +44,8 @@ enum cli_key {
     CLI_OPT_STRIP_PREFIX,
     CLI_OPT_ADD_PREFIX, CLI_OPT_ORDER, CLI_OPT_SIZE, CLI_OPT_RANGE, CLI_OPT_PART, CLI_OPT_PART_SIZE,
     CLI_OPT_PARTS, CLI_OPT_PLAN, CLI_OPT_NO_METADATA, CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, CLI_OPT_PRE,
-    CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING, CLI_OPT_SKIP_UNKNOWN, CLI_OPT_KEEP_SHAPES,
+    CLI_OPT_NO_TOKENIZER, CLI_OPT_NAMES, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING, CLI_OPT_SKIP_UNKNOWN,
+    CLI_OPT_KEEP_SHAPES,
     CLI_OPT_FAMILY, CLI_OPT_FAMILY_TEMPLATE,
     CLI_OPT_OUTPUT_DIR, CLI_OPT_SHARD_SIZE, CLI_OPT_RESUME, CLI_OPT_SYNC, CLI_OPT_DIRECT, CLI_OPT_NO_SPOOL,
     CLI_OPT_NO_VERIFY, CLI_OPT_ROOT, CLI_OPT_STRICT, CLI_OPT_JSON, CLI_OPT_HUMAN, CLI_OPT_CONFIG, CLI_OPT_INPUT_SCHEME,
@@ -110,6 +111,7 @@ cli_is_optional(const struct cli_option *option)
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
 extern const char *const cli_exact_words[];     /* f32 bf16 f16 real: enum exact_level */
+extern const char *const cli_names_words[];     /* hf gguf */
 extern const char *const cli_format_words[];    /* output formats of amn-convert; the first CLI_EXTENSIONS are also file
                                                  * extensions, the others are directories */
 enum { CLI_EXTENSIONS = 5 };

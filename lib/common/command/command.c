@@ -37,12 +37,14 @@ note_spool(void *of, uint64_t nbytes)
 }
 
 /* Returns the type that weights are decoded to. GGUF block types are encoded from F32, as in llama.cpp; other schemes from
- * what amn-remember would write, or, with adapters, from F32: the sum is rounded once. */
+ * what amn-remember would write, or, with adapters, from F32: the sum is rounded once. The elements of a Hugging Face model made
+ * from a GGUF model have the type of its directory before they are encoded. */
 static enum dtype
-elements(const struct command *cmd)
+elements(const struct job *job)
 {
+    const struct command *cmd = job->cmd;
     const struct encoder *e = NULL;
-    if (!cmd->is_exact)
+    if (!cmd->is_exact && !job->to_hf)
         e = cmd->reduction.encoder;
     if (e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast)
         return DTYPE_F32;
@@ -76,17 +78,34 @@ open_gguf(struct job *job, struct err *err)
     return hf->family || !option || command_no_hf(option, err);
 }
 
-/* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
- * is. */
+/* Checks the options that only a GGUF model as input gives a meaning. */
+static bool
+check_input(const struct job *job, bool gguf, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    const char *option = command_hf_option(cmd);
+    if (!gguf && cmd->cli.given[CLI_OPT_NAMES])
+        return err_set(err, ERR_USAGE, "--names requires GGUF input");
+    return !option || job->to_hf || cmd->writer == &writer_gguf || err_set(err, ERR_USAGE, "--%s requires GGUF output, or GGUF input and -o DIR/ or --names hf", option);
+}
+
+/* Opens the Hugging Face side of the model: of the output, which a GGUF model becomes in a directory or if the user says so; or of
+ * the input if the output is GGUF, where llama.cpp uses other names and keys. */
 static bool
 open_hf(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
+    const char *format = catalog_facts_of(job->model.catalog)->format;
+    bool gguf = format && strcmp(format, "GGUF") == 0;
+    job->to_hf = cmd->to_hf || (gguf && cmd->dir.path && !cmd->keeps_names);
     job->back_options = (struct back_options){ .how = &job->hf, .cast = cmd->cast, .to = cmd->to };
-    job->hf.dequantize = cmd->dequantizes || cmd->dequantize;
-    if (cmd->to_hf)
-        return back_open(&job->back, &job->model, &job->back_options, err) && back_check(&job->back, &job->model, err);
-    return cmd->adapters.n != 0 || open_gguf(job, err);
+    job->hf.dequantize = cmd->dequantizes || cmd->dequantize || (job->to_hf && cmd->reduction.encoder);
+    if (!check_input(job, gguf, err))
+        return false;
+    if (!job->to_hf)
+        return cmd->adapters.n != 0 || open_gguf(job, err);
+    job->given.own = &job->back.metadata;
+    return back_open(&job->back, &job->model, &job->back_options, err) && back_check(&job->back, &job->model, err);
 }
 
 /* Returns which quantized weights stay as they are. */
@@ -126,16 +145,17 @@ most_floats(const struct choice *choice)
 
 /* Returns the type that config.json of a directory declares if the user chose one for all floats or by name; else NULL. */
 static const char *
-written_type(const struct command *cmd, const struct choice *choice)
+written_type(const struct job *job)
 {
     static const char *const words[DTYPE_COUNT] = { [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16", [DTYPE_F32] = "float32" };
+    const struct command *cmd = job->cmd;
     bool named = cmd->types.nglobs != 0 || selects(cmd);
-    bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && choice->decodes);
-    if (!cmd->dir.path || cmd->to_hf || !(named || chosen))
+    bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && job->choice.decodes);
+    if (!cmd->dir.path || job->to_hf || !(named || chosen))
         return NULL;
     if (!named)
         return words[cmd->to];
-    enum dtype type = most_floats(choice);
+    enum dtype type = most_floats(&job->choice);
     return type == DTYPE_UNKNOWN ? NULL : words[type];
 }
 
@@ -144,29 +164,37 @@ static bool
 adapt(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
-    job->adapting = (struct adapter_job){ &job->model, job->p.kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL,
+    job->adapting = (struct adapter_job){ &job->model, job->p.kernels, &cmd->cli.limits, elements(job), cmd->dir.path != NULL,
         cmd->writer == &writer_gguf, &cmd->reduction.which };
     if (!adapters_apply(&job->adapters, &cmd->adapters, &job->adapting, &job->choice, err))
         return false;
     const struct adapter_effects effects = adapters_effects(job->adapters);
-    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary, written_type(cmd, &job->choice) };
+    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary, written_type(job) };
     job->dir.tokenizer = job->model.inputs.local = effects.tokenizer;
-    return cmd->to_hf || hf_config_apply(job->model.catalog, &job->changes, err);
+    return job->to_hf || hf_config_apply(job->model.catalog, &job->changes, err);
 }
 
-/* Chooses the tensors of a directory made from a GGUF file. */
+/* Gives the model the config.json that was made for it, as if the directory were the input. */
+static bool
+take_config(struct job *job, struct err *err)
+{
+    const struct str *text = &job->back.config_text;
+    const struct catalog_config config = { hf_file_name(HF_CONFIG), text->p, text->len };
+    job->dir.texts = &job->back.texts;
+    return catalog_set_config(job->model.catalog, &config, err) && hf_config_apply(job->model.catalog, &job->changes, err);
+}
+
+/* Chooses the tensors of a Hugging Face model made from a GGUF model: dequantized, with the names and shapes that they have there. An
+ * encoder then sees them as it would see those of the directory. */
 static bool
 choose_back(struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
     struct model *model = &job->model;
     struct choice *choice = &job->choice;
-    struct texts *texts = &job->back.texts;
-    job->dir.texts = texts;
-    bool ok = choice_make(choice, model->catalog, job->roles, KEEPS_NONE, job->back.element, true, err) && adapt(job, err)
-        && back_choose(&job->back, model, choice, err);
-    for (size_t i = 0; ok && i < texts->n; i++)
-        ok = strcmp(texts->list[i].name, hf_file_name(HF_CONFIG)) != 0 || hf_config_change(&texts->list[i].text, &job->changes, err);
-    return ok && naming_apply(&job->cmd->naming, choice, err) && command_tell_dequantized(job->cmd, model->name, choice, err);
+    return choice_make(choice, model->catalog, job->roles, KEEPS_NONE, job->back.element, true, err) && adapt(job, err)
+        && back_choose(&job->back, model, choice, err) && take_config(job, err) && naming_apply(&cmd->naming, choice, err)
+        && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
 }
 
 static bool
@@ -242,11 +270,11 @@ command_choose(struct job *job, struct err *err)
     const struct command *cmd = job->cmd;
     struct model *model = &job->model;
     struct choice *choice = &job->choice;
-    if (cmd->to_hf)
+    if (job->to_hf)
         return choose_back(job, err);
     const struct naming *which = selects(cmd) ? &cmd->reduction.which : NULL;
     const bool family = cmd->adapters.n == 0 && job->to_gguf.family, casts = family && which && cmd->cast;
-    const struct choice_how how = { .keeps = keeps(cmd), .others = cmd->writer->keeps, .to = elements(cmd), .all = cmd->cast && !casts,
+    const struct choice_how how = { .keeps = keeps(cmd), .others = cmd->writer->keeps, .to = elements(job), .all = cmd->cast && !casts,
         .written = family ? NULL : &cmd->naming, .selected = which, .types = &cmd->types };
     bool ok = choice_make_of(choice, model->catalog, job->roles, &how, err)
         && adapt(job, err) && (cmd->adapters.n == 0 || open_gguf(job, err))
@@ -264,9 +292,11 @@ command_choose(struct job *job, struct err *err)
 /* With adapters and an encoder of safetensors, weights are decoded to F32: gives those that are not encoded the type that they have
  * without an encoder. */
 static void
-settle_types(const struct command *cmd, struct choice *choice)
+settle_types(struct job *job)
 {
-    if (cmd->adapters.n == 0 || cmd->cast || cmd->reduction.encoder->held == KEEPS_BLOCKS)
+    const struct command *cmd = job->cmd;
+    struct choice *choice = &job->choice;
+    if (job->to_hf || cmd->adapters.n == 0 || cmd->cast || cmd->reduction.encoder->held == KEEPS_BLOCKS)
         return;
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
@@ -298,7 +328,7 @@ reduce(struct job *job, struct err *err)
     r->names = &cmd->naming;
     ok = ok && reduction_apply(r, choice, model->catalog, err);
     if (ok)
-        settle_types(cmd, choice);
+        settle_types(job);
     ok = ok && survey_first(&job->p, choice, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
         command_warn_again(cmd, model->name, choice);
@@ -329,7 +359,7 @@ tell_lost(const struct job *job)
     const struct command *cmd = job->cmd;
     const struct back_model *back = &job->back;
     struct str of_family = { 0 };
-    if (!cmd->to_hf || cmd->instead != COMMAND_OUTPUT)
+    if (!job->to_hf || cmd->instead != COMMAND_OUTPUT)
         return;
     if (back->lost.len != 0)
         str_format(&of_family, "; written as in family %s: %s", back->family->name, back->lost.p);

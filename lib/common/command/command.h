@@ -32,7 +32,8 @@ struct command {
     const char *scheme;             /* name of the scheme to encode with, or NULL; borrowed */
     bool needs_scheme;              /* a scheme is mandatory */
     bool dequantizes;               /* amn-remember: writes safetensors only */
-    bool to_hf;                     /* --to hf: writes a GGUF model as a Hugging Face model directory */
+    bool to_hf;                     /* --to hf or --names hf: a GGUF model becomes a Hugging Face model, also as one file */
+    bool keeps_names;               /* --names gguf: a directory gets the tensors of a GGUF model under their names there */
     struct writer_options layout;
     enum dtype to;                  /* type of dequantized weights: BF16, F16 or F32 */
     bool cast;                      /* --dtype: convert all other floats, too */

@@ -29,7 +29,8 @@ struct job {
     struct model_family *image_given;   /* --family of an image model, or NULL; owned */
     bool image_none;                    /* --family none: a GGUF file without the rules of a family */
     struct image_model image;           /* an image model that becomes GGUF */
-    struct back_options back_options;   /* with --to hf, as the next */
+    bool to_hf;                         /* a GGUF model becomes a Hugging Face model */
+    struct back_options back_options;   /* then, as the next */
     struct back_model back;
     struct adapters *adapters;          /* owned, or NULL */
     struct adapter_job adapting;

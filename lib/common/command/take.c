@@ -130,6 +130,9 @@ take_choice(struct command *cmd, const struct cli_option *option, const char *ar
         return false;
     if (option->key == CLI_OPT_EXACT) {
         cmd->exact.level = (enum exact_level)choice;
+    } else if (option->key == CLI_OPT_NAMES) {
+        cmd->to_hf = choice == 0;
+        cmd->keeps_names = choice != 0;
     } else if (option->key == CLI_OPT_ORDER) {
         cmd->layout.order = (enum writer_order)choice;
     } else {
@@ -207,6 +210,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         return naming_match(&cmd->exact.inexact, option->name, arg, true, err);
     case CLI_OPT_DTYPE:
         return take_type(cmd, option, arg, err);
+    case CLI_OPT_NAMES:
     case CLI_OPT_ORDER:
     case CLI_OPT_DIRECT:
         return take_choice(cmd, option, arg, err);
@@ -227,7 +231,7 @@ command_hf_option(const struct command *cmd)
 static bool
 check_format(const struct command *cmd, struct err *err)
 {
-    static const int text[] = { CLI_OPT_METADATA, CLI_OPT_NO_METADATA, 0 };
+    static const int text[] = { CLI_OPT_METADATA, CLI_OPT_NO_METADATA, CLI_OPT_NAMES, 0 };
     static const int typed[] = { CLI_OPT_KEEP_SHAPES, CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, 0 };
     enum keys_kind kind = cmd->writer->keys;
     const char *option = "order name";
@@ -236,7 +240,7 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, "--%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    if (cmd->to_hf)
+    if (cmd->to_hf || cmd->dir.path)
         option = NULL;
     else
         option = command_hf_option(cmd);

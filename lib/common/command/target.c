@@ -419,7 +419,5 @@ command_settle(struct command *cmd, struct err *err)
     if (cmd->is_exact ? !transcode_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
         return false;
     cmd->split.writer = cmd->writer;
-    if (cmd->to_hf)                     /* its metadata is in the side files */
-        cmd->keys.none = cmd->keys.text.n == 0;
     return check_extension(cmd, err);
 }

@@ -41,8 +41,8 @@ unknown_arch(const struct hf_string *arch, struct err *err)
     struct str known = { 0 };
     char shown[STR_SHOWN];
     list_archs(&known);
-    err_set(err, ERR_UNSUPPORTED, "no family for architecture '%s'; --family FILE reads one (known: %s)",
-        str_shown(shown, arch->p, arch->n), str_or(known.p, ""));
+    err_set(err, ERR_UNSUPPORTED, "no family for architecture '%s'; --family FILE reads one, and --names gguf writes the tensors "
+        "under the names of the file (known: %s)", str_shown(shown, arch->p, arch->n), str_or(known.p, ""));
     str_clear(&known);
     return false;
 }
@@ -106,7 +106,8 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
     if (!format || strcmp(format, "GGUF") != 0)
         return err_set(err, ERR_UNSUPPORTED, "--to hf reads GGUF files, but the input is %s", str_or(format, "unknown"));
     if (arch.n == 0)
-        return err_set(err, ERR_UNSUPPORTED, "the file has no general.architecture, so its family is unknown");
+        return err_set(err, ERR_UNSUPPORTED, "the file has no general.architecture, so its family is unknown; --names gguf "
+            "writes the tensors under the names of the file");
     if (!back->options->how->family)
         return find_family(back, &arch, err);
     char shown[STR_SHOWN];
@@ -130,7 +131,7 @@ element_of(const struct back_model *back, const struct model *model)
         return back->options->to;
     if (plain && (!json_is_integer(type) || n == 0 || n == 1 || n == 32))
         return t->dtype;
-    return DTYPE_BF16;
+    return back->options->to;
 }
 
 /* --- members */
@@ -211,6 +212,14 @@ rename_sources(struct back_model *back, struct model *model, struct err *err)
     return ok;
 }
 
+/* Sets the metadata that weight files of transformers have. */
+static bool
+set_metadata(struct back_model *back, struct err *err)
+{
+    const struct meta_value pt = { .type = META_STRING, .as.s = { "pt", 2 } };
+    return keys_set(&back->metadata, "format", strlen("format"), &pt, err);
+}
+
 bool
 back_open(struct back_model *back, struct model *model, const struct back_options *options, struct err *err)
 {
@@ -229,7 +238,7 @@ back_open(struct back_model *back, struct model *model, const struct back_option
         ok = look_at_keys(back, back->family, err) && rename_sources(back, model, err);
     }
     ok = ok && set_files(back, err) && back_members(&back->scope, model, &tokens, &back->lost, err) && make_tokenizer(back, &tokens, model, err)
-        && add_defaults(back, err);
+        && add_defaults(back, err) && set_metadata(back, err);
     if (ok && tokens.n == 0 && !options->how->no_tokenizer)
         catalog_warn(model->catalog, "the file has no tokenizer, so the directory gets none");
     back_tokens_clear(&tokens);
@@ -313,12 +322,13 @@ write_config(struct back_model *back, const struct choice *choice, struct err *e
     static const char *const names[] = { [DTYPE_F32] = "float32", [DTYPE_F16] = "float16", [DTYPE_BF16] = "bfloat16" };
     if (!back_set(back->config, "torch_dtype", json_string(names[back->element]), err) || !set_quantization(back, choice, err))
         return false;
-    struct str *text = texts_add(&back->texts, "config.json", err);
-    if (!text)
-        return false;
+    struct str *text = &back->config_text;
     struct push json = { .out = text };
+    text->max = back->texts.max;
     push_value(&json, back->config);
-    return texts_check(&back->texts, err);
+    if (text->full)
+        return err_set(err, ERR_LIMIT, "config.json would exceed %zu bytes", text->max);
+    return !text->failed || err_memory(err, text->room);
 }
 
 bool
@@ -344,6 +354,8 @@ void
 back_clear(struct back_model *back)
 {
     texts_clear(&back->texts);
+    str_clear(&back->config_text);
+    keys_clear(&back->metadata);
     str_clear(&back->lost);
     json_decref(back->stored);
     json_decref(back->keys);

@@ -7,11 +7,12 @@
 #include "family/scope.h"
 #include "family/hf_model.h"
 #include "plan/choice.h"
+#include "writer/keys.h"
 
 struct back_options {
     const struct hf_model_options *how; /* family, pre, no_tokenizer, dequantize and more; borrowed */
     bool cast;                  /* all tensors get the type `to` */
-    enum dtype to;
+    enum dtype to;              /* type of a quantized model */
 };
 
 /* A zeroed struct is empty. */
@@ -19,7 +20,9 @@ struct back_model {
     const struct back_options *options; /* borrowed */
     struct model_family *family;        /* owned */
     enum dtype element;         /* type of the tensors: F32, F16 or BF16 */
-    struct texts texts;         /* the files, config.json after back_choose() */
+    struct texts texts;         /* the files, except for config.json */
+    struct str config_text;     /* config.json, after back_choose() */
+    struct keys metadata;       /* of the weight files; owned */
     struct str lost;            /* names of members that are the same for each model of the family, for a note; "a, b" */
     json_t *stored, *keys, *config, *known, *file;      /* GGUF keys, as stored and as the family names them; members
                                                  * recovered; these and the defaults; values of other files; owned */

@@ -384,6 +384,7 @@ back_rows_choose(struct choice *choice, const struct family_tensors *how, struct
             choice->matrices = DTYPE_MXFP4;
         else
             choice->matrices = how->matrices;
+        choice->decodes = choice->decodes && !w.kept;
         w.out = NULL;
     }
     how->scope->tensors = was;

@@ -200,15 +200,14 @@ set_values(struct edit *e, const struct hf_config_changes *changes, bool *tied, 
     return true;
 }
 
-bool
-hf_config_change(struct str *text, const struct hf_config_changes *changes, struct err *err)
+/* Sets members in a text. */
+static bool
+change_text(struct str *text, const struct hf_config_changes *changes, struct err *err)
 {
     char why[PULL_EXPLAIN];
     struct str out = { 0 }, value = { 0 };
     struct edit e = { .out = &out, .done = text->p };
     bool tied = !changes->untied, sized = changes->vocabulary == 0;
-    if (tied && sized && !changes->dtype)
-        return true;
     pull_init(&e.json, text->p, text->len, 0);
     e.json.words = true;
     bool ok = set_values(&e, changes, &tied, &sized) || err_set(err, ERR_MALFORMED, "config.json is not a JSON object"
@@ -239,7 +238,7 @@ hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes
     if (!config || (!changes->untied && changes->vocabulary == 0 && !changes->dtype))
         return true;
     str_add(&text, config->text, config->n);
-    bool ok = (!text.failed || err_memory(err, config->n)) && hf_config_change(&text, changes, err)
+    bool ok = (!text.failed || err_memory(err, config->n)) && change_text(&text, changes, err)
         && catalog_replace_config(catalog, (size_t)(config - catalog_config_at(catalog, 0)), text.p, text.len, err);
     str_clear(&text);
     return ok;

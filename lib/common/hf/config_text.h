@@ -12,9 +12,8 @@ struct hf_config_changes {
     const char *dtype;          /* dtype or torch_dtype where the config has them: "float32"; NULL: as before */
 };
 
-/* Sets these members in a text, or in the config.json of a catalog if it has one: at the top level and in the object of the language
- * model, the type in all objects of the top level. Fails with ERR_MALFORMED if it is not a JSON object. */
-bool hf_config_change(struct str *text, const struct hf_config_changes *changes, struct err *err);
+/* Sets these members in the config.json of a catalog, if it has one: at the top level and in the object of the language model, the type
+ * in all objects of the top level. Fails with ERR_MALFORMED if it is not a JSON object. */
 bool hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes, struct err *err);
 
 /* Appends the text of a config. With `plain` or `quantization`, drops the members quantization_config, quantization and

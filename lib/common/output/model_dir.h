@@ -1,7 +1,7 @@
 /* model_dir: writes a model directory that from_pretrained() can load: weight files, their index, config.json, and copies of
  * the input's other small files.
  *
- * The side files may be given as texts instead, whose meaning is not known here.
+ * The files besides config.json may be given as texts instead, whose meaning is not known here.
  *
  * Small files are written first, so that errors in them show before hours of work. Each weight file is renamed into place
  * when complete; the index comes last, so an interrupted directory is not a loadable model. The journal then remains, and
@@ -25,7 +25,7 @@ struct model_dir {
     const struct hf_quantization *quantization;    /* for config.json, or NULL; borrowed */
     const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL; borrowed */
     const char *stem;           /* of the names of the weight files; NULL: as hf_shard_stem() has it; static */
-    const struct texts *texts;  /* the side files of the directory, instead of the input's; or NULL; borrowed */
+    const struct texts *texts;  /* the side files besides config.json, instead of the input's; or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: an existing directory must be empty */
     bool force;                 /* replace a model in the directory */
     enum sink_direct direct;

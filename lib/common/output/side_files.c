@@ -204,9 +204,7 @@ is_replaced(const struct side_files *f, const char *name)
 bool
 side_files_add(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = NULL;
-    if (!f->texts)
-        config = hf_folder_config(f->model->catalog);
+    const struct catalog_config *config = hf_folder_config(f->model->catalog);
     bool ok = !config || side_files_add_one(f, config->name, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_add_one(f, f->texts->list[i].name, err);
@@ -245,9 +243,7 @@ make_folders(const struct side_files *f, struct err *err)
 bool
 side_files_write(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = NULL;
-    if (!f->texts)
-        config = hf_folder_config(f->model->catalog);
+    const struct catalog_config *config = hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folders(f, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);

@@ -1,6 +1,6 @@
-/* side_files: the files of a model directory besides its weights. Either the files given as texts and no others, or the
- * input's: config.json, without the quantization members if weights are dequantized, and with the members of `quantization` if
- * weights are quantized. If the input is a directory, also copies of its other files, such as tokenizer, generation config and
+/* side_files: the files of a model directory besides its weights. The config.json of the model's catalog, without the quantization
+ * members if weights are dequantized, and with the members of `quantization` if weights are quantized. Then either the files given
+ * as texts and no others, or, if the input is a directory, copies of its other files, such as tokenizer, generation config and
  * code, except weights and quantizer configs. Of its subdirectories, only additional_chat_templates is copied. A tokenizer from
  * another directory replaces all files of the input's. */
 #ifndef OUTPUT_SIDE_FILES_H
@@ -22,7 +22,7 @@ struct side_files {
     bool decodes;               /* some weights are dequantized */
     const struct hf_quantization *quantization;    /* or NULL */
     const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL */
-    const struct texts *texts;  /* all side files of the directory; NULL: the input's */
+    const struct texts *texts;  /* all other side files of the directory; NULL: the input's */
     struct names names;         /* files to copy; owned */
 };
 
