@@ -627,3 +627,32 @@ stopped() {
     cmp report.json again.json
     diff -r whole full
 }
+
+@test "the modules that modules.json names are copied, their weights too; other folders are not" {
+    "$helpers/hf-model" "$corpus/hf-models/bert" bert
+    mkdir bert/1_Pooling bert/2_Dense bert/other
+    echo '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"},
+        {"idx": 3, "name": "3", "path": "3_Normalize", "type": "sentence_transformers.models.Normalize"},
+        {"idx": 4, "name": "4", "path": "../bert/other", "type": "x"}, {"idx": 5, "name": "5", "path": ".", "type": "x"}]' >bert/modules.json
+    echo '{"word_embedding_dimension": 64, "pooling_mode_cls_token": true}' >bert/1_Pooling/config.json
+    echo '{"in_features": 64}' >bert/2_Dense/config.json
+    "$helpers/weights" bert/2_Dense/model.safetensors linear.weight=F32:8x64
+    touch bert/2_Dense/.hidden bert/other/file
+    try 0 amn-convert -q --dtype bf16 -o copy/ bert
+    diff -r bert/1_Pooling copy/1_Pooling
+    cmp bert/2_Dense/model.safetensors copy/2_Dense/model.safetensors
+    cmp bert/modules.json copy/modules.json
+    [ "$(ls -A copy/2_Dense)" = "$(printf 'config.json\nmodel.safetensors')" ]
+    [ ! -e copy/other ]
+    [ ! -e copy/3_Normalize ]
+    try 0 amn-convert -o bert.gguf copy
+    grep -q 'warning: module sentence_transformers.models.Dense of modules.json is left out' err
+    [ "$(grep -c 'is left out' err)" -eq 3 ]
+    [ "$(amn-inspect bert.gguf | jq '.metadata["bert.pooling_type"]')" = 2 ]
+    echo '{"a": [' >bert/modules.json
+    try 0 amn-convert -q -o damaged/ bert
+    cmp bert/modules.json damaged/modules.json
+    [ ! -e damaged/1_Pooling ]
+}

@@ -78,6 +78,23 @@ read_tree(json_t **root, struct model *model, const char *path, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
+/* Warns of modules that GGUF has no place for. */
+static void
+warn_of_modules(const json_t *modules, struct model *model)
+{
+    static const char *const held[] = { "Transformer", "Pooling", "Normalize" };
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < json_array_size(modules); i++) {
+        const char *type = json_string_value(json_object_get(json_array_get(modules, i), "type"));
+        size_t k = 0;
+        while (type && k < sizeof held / sizeof *held && !str_ends(type, held[k]))
+            k++;
+        if (type && k == sizeof held / sizeof *held)
+            catalog_warn(model->catalog, "module %s of modules.json is left out, so embeddings made with the output differ",
+                str_shown(shown, type, strlen(type)));
+    }
+}
+
 static bool
 read_pooling(struct family_config *c, struct model *model, struct err *err)
 {
@@ -89,6 +106,7 @@ read_pooling(struct family_config *c, struct model *model, struct err *err)
         return false;
     const char *folder = pooling_path(json_object_get(modules, "x"));
     bool ok = true;
+    warn_of_modules(json_object_get(modules, "x"), model);
     if (folder) {
         str_format(&path, "%s/config.json", folder);
         if (path.failed)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/folder.h"
+#include "base/pull.h"
 #include "source/small_file.h"
 
 enum { TOKENIZER_MAX = 64 << 20 };      /* maximum size of tokenizer.json and the like */
@@ -56,13 +57,40 @@ hf_folder_is_copied(const char *name, bool quantization)
 const char *
 hf_folder_usual(size_t i)
 {
-    static const char *const more[] = { "special_tokens_map.json", "vocab.txt", "preprocessor_config.json", "processor_config.json",
+    static const char *const more[] = { HF_MODULE_LIST, "config_sentence_transformers.json", "sentence_bert_config.json",
+        "special_tokens_map.json", "vocab.txt", "preprocessor_config.json", "processor_config.json",
         "hf_quant_config.json", "quantization_config.json", "quantize_config.json", "quant_config.json" };
     if (i < HF_FILES - 1)
         return names[HF_CONFIG + 1 + i];
     if (i - (HF_FILES - 1) < sizeof more / sizeof *more)
         return more[i - (HF_FILES - 1)];
     return NULL;
+}
+
+/* Adds the folder that the next value, a path, names. */
+static bool
+add_module(struct names *folders, struct pull *json, struct err *err)
+{
+    const struct pull_text *path = &json->token;
+    if (pull_next(json) != PULL_STRING || path->n == 0 || path->escaped || path->p[0] == '.' || memchr(path->p, '/', path->n))
+        return true;
+    return names_add(folders, path->p, path->n, err);
+}
+
+bool
+hf_folder_modules(struct names *folders, const char *text, size_t n, struct err *err)
+{
+    struct pull json;
+    enum pull_token t;
+    bool ok = true;
+    pull_init(&json, text, n, 0);
+    if (pull_next(&json) != PULL_ARRAY)
+        return true;
+    while (ok && (t = pull_next(&json)) != PULL_END && t != PULL_BAD)
+        if (t == PULL_KEY && pull_text_is(&json.token, "path"))
+            ok = add_module(folders, &json, err);
+    names_sort(folders);
+    return ok;
 }
 
 bool

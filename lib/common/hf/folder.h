@@ -50,6 +50,13 @@ struct hf_folder {
 /* Directory of the named templates. */
 #define HF_TEMPLATES "additional_chat_templates"
 
+/* Lists the modules of a sentence-transformers model, each in a folder of its own. */
+#define HF_MODULE_LIST "modules.json"
+
+/* Appends the folders that the text of modules.json names, except the directory itself and names with a slash or a leading dot. Other
+ * texts name none. Fails only with ERR_MEMORY. */
+bool hf_folder_modules(struct names *folders, const char *text, size_t n, struct err *err);
+
 /* Returns "config.json" ... */
 const char *hf_file_name(enum hf_file file);
 

@@ -104,15 +104,17 @@ find_entry(struct side_files *f, const char *folder, const char *name, struct er
     return ok;
 }
 
-/* Returns true if a file of a directory is copied. `in` is "", or the directory of the templates with a slash; `entry` is the
- * name with it. */
+/* Returns true if a file of a directory is copied. `in` is "", or the directory of the templates or of a module with a slash;
+ * `entry` is the name with it. */
 static bool
 is_copied(const struct side_files *f, const char *folder, const char *in, const char *name, const char *entry)
 {
     if (folder != folder_of(f, entry))
         return false;
-    if (*in)
+    if (strcmp(in, TEMPLATES) == 0)
         return str_ends(name, ".jinja");
+    if (*in)
+        return name[0] != '.';
     return hf_folder_is_copied(name, f->decodes || f->quantization);
 }
 
@@ -138,20 +140,71 @@ find_in(struct side_files *f, const char *folder, const char *in, struct err *er
     return ok && err->kind == ERR_NONE;
 }
 
+/* Lists a file of a fetched directory if it exists. */
+static bool
+find_fetched(struct side_files *f, const char *name, struct err *err)
+{
+    struct model *m = f->model;
+    char *path = folder_path(m->folder, strlen(m->folder), name, err);
+    if (path && small_file_exists(path, &m->inputs, err))
+        names_add(&f->names, name, strlen(name), err);
+    free(path);
+    return err->kind == ERR_NONE;
+}
+
+/* Lists the files of a module. A fetched one has the usual ones: its configuration, and weights. */
+static bool
+find_module(struct side_files *f, const char *module, struct err *err)
+{
+    static const char *const usual[] = { "config.json", "model.safetensors", "pytorch_model.bin" };
+    struct model *m = f->model;
+    struct str in = { 0 };
+    str_format(&in, "%s/", module);
+    bool ok = !in.failed || err_memory(err, in.room);
+    if (ok && !m->inputs.fetch)
+        ok = find_in(f, m->folder, in.p, err);
+    for (size_t i = 0; ok && m->inputs.fetch && i < sizeof usual / sizeof *usual; i++) {
+        in.len = strlen(module) + 1;
+        str_text(&in, usual[i]);
+        ok = in.failed ? err_memory(err, in.room) : find_fetched(f, in.p, err);
+    }
+    str_clear(&in);
+    return ok;
+}
+
+/* Lists the files of the folders that modules.json names. They are copied unchanged. */
+static bool
+find_modules(struct side_files *f, struct err *err)
+{
+    struct model *m = f->model;
+    struct source *src = NULL;
+    struct names modules = { 0 };
+    const char *text;
+    size_t n;
+    char *path = folder_path(m->folder, strlen(m->folder), HF_MODULE_LIST, err);
+    bool there = path && small_file_exists(path, &m->inputs, err), ok = path && err->kind == ERR_NONE;
+    if (ok && there)
+        ok = small_file_open(&src, path, false, SMALL_FILE_MAX, catalog_budget(m->catalog), HF_MODULE_LIST, &text, &n, &m->inputs, err)
+            && hf_folder_modules(&modules, text, n, err);
+    for (size_t i = 0; ok && i < modules.n; i++)
+        ok = find_module(f, modules.name[i], err);
+    source_close(src);
+    names_clear(&modules);
+    free(path);
+    return ok;
+}
+
 /* Lists the files of a fetched directory that have usual names. */
 static bool
 find_usual(struct side_files *f, struct err *err)
 {
     struct model *m = f->model;
     const char *name;
-    for (size_t i = 0; err->kind == ERR_NONE && (name = hf_folder_usual(i)) != NULL; i++) {
-        char *path = NULL;
+    for (size_t i = 0; err->kind == ERR_NONE && (name = hf_folder_usual(i)) != NULL; i++)
         if (is_copied(f, m->folder, "", name, name))
-            path = folder_path(m->folder, strlen(m->folder), name, err);
-        if (path && small_file_exists(path, &m->inputs, err))
-            names_add(&f->names, name, strlen(name), err);
-        free(path);
-    }
+            find_fetched(f, name, err);
+    if (err->kind == ERR_NONE)
+        find_modules(f, err);
     catalog_warn(m->catalog, "a fetched directory cannot be listed: copied are %zu files with usual names, such as tokenizer.json",
         f->names.n);
     return err->kind == ERR_NONE;
@@ -163,7 +216,8 @@ side_files_find(struct side_files *f, struct err *err)
     const char *folder = f->model->folder, *tokenizer = f->tokenizer;
     bool ok = true;
     if (!f->texts && folder)
-        ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err);
+        ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err)
+            && find_modules(f, err);
     ok = ok && (!tokenizer || (find_in(f, tokenizer, "", err) && find_in(f, tokenizer, TEMPLATES, err)));
     names_sort(&f->names);
     return ok;

@@ -1,7 +1,7 @@
 /* side_files: the files of a model directory besides its weights. The config.json of the model's catalog, without the quantization
  * members if weights are dequantized, and with the members of `quantization` if weights are quantized. Then either the files given
  * as texts and no others, or, if the input is a directory, copies of its other files, such as tokenizer, generation config and
- * code, except weights and quantizer configs. Of its subdirectories, only additional_chat_templates is copied. A tokenizer from
+ * code, except weights and quantizer configs. Of its subdirectories, additional_chat_templates and those that modules.json names are copied. A tokenizer from
  * another directory replaces all files of the input's. */
 #ifndef OUTPUT_SIDE_FILES_H
 #define OUTPUT_SIDE_FILES_H
