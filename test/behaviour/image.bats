@@ -197,3 +197,11 @@ shapes() {
         amn-forget -q --scheme q4_k_m --range 1000-2999 m.safetensors | cmp - <(tail -c +1001 whole.gguf | head -c 2000)
     done
 }
+
+@test "a directory of an image model keeps the names, which are those of the checkpoint" {
+    edit flux
+    try 0 amn-convert -q --to gguf -o m.gguf m.safetensors
+    try 0 amn-dequantize -q -o d/ m.gguf
+    try 0 amn-dequantize -q -o file.safetensors m.gguf
+    cmp file.safetensors d/model.safetensors
+}

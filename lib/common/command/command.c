@@ -89,6 +89,20 @@ check_input(const struct job *job, bool gguf, struct err *err)
     return !option || job->to_hf || cmd->writer == &writer_gguf || err_set(err, ERR_USAGE, "--%s requires GGUF output, or GGUF input and -o DIR/ or --names hf", option);
 }
 
+/* Sets job->to_hf for a GGUF model. A directory of an image model keeps the names, which are those of its checkpoint. */
+static bool
+find_way(struct job *job, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    struct image_model image = { 0 };
+    if (!cmd->dir.path || cmd->keeps_names)
+        return true;
+    bool ok = image_open(&image, job->model.catalog, NULL, &(struct image_options){ 0 }, err);
+    job->to_hf = cmd->to_hf || !image.family;
+    image_clear(&image);
+    return ok;
+}
+
 /* Opens the Hugging Face side of the model: of the output, which a GGUF model becomes in a directory or if the user says so; or of
  * the input if the output is GGUF, where llama.cpp uses other names and keys. */
 static bool
@@ -97,7 +111,9 @@ open_hf(struct job *job, struct err *err)
     const struct command *cmd = job->cmd;
     const char *format = catalog_facts_of(job->model.catalog)->format;
     bool gguf = format && strcmp(format, "GGUF") == 0;
-    job->to_hf = cmd->to_hf || (gguf && cmd->dir.path && !cmd->keeps_names);
+    job->to_hf = cmd->to_hf;
+    if (gguf && !find_way(job, err))
+        return false;
     job->back_options = (struct back_options){ .how = &job->hf, .cast = cmd->cast, .to = cmd->to };
     job->hf.dequantize = cmd->dequantizes || cmd->dequantize || (job->to_hf && cmd->reduction.encoder);
     if (!check_input(job, gguf, err))
