@@ -632,6 +632,45 @@ END
     done
 }
 
+# The options of convert_hf_to_gguf, convert_lora_to_gguf, llama-quantize, llama-gguf-split, gguf-dump, gguf-hash, gguf-new-metadata,
+# mergekit and mlx_lm.
+@test "every option of the other programs is accepted, or the message says what to type or that amn does not do this" {
+    for option in vocab-only outfile outtype bigendian use-temp-file no-lazy model-name verbose split-max-tensors split-max-size dry-run \
+        no-tensor-first-split metadata print-supported-models remote mmproj mtp no-mtp no-nextn dspark mistral-format fuse-qkv \
+        disable-mistral-community-chat-template sentence-transformers-dense-modules fuse-gate-up-exps fp8-as-q8 base-model-id \
+        trust-remote-code allow-requantize leave-output-tensor pure imatrix include-weights exclude-weights output-tensor-type \
+        token-embedding-type tensor-type tensor-type-file prune-layers keep-split override-kv max-buffer-size split merge \
+        delete-splits no-tensors json json-array data-offset data-alignment markdown no-layer progressbar sha1 sha256 xxh64 uuid \
+        general-name general-description chat-template chat-template-config chat-template-file pre-tokenizer remove-metadata \
+        special-token special-token-by-id force model lora lora-scaled output-file threads allow-crimes transformers-cache \
+        lora-merge-cache lora-merge-dtype cuda device low-cpu-memory out-shard-size copy-tokenizer no-copy-tokenizer clone-tensors \
+        random-seed lazy-unpickle write-model-card safe-serialization quiet read-to-gpu multi-gpu num-threads gpu-rich async-write \
+        write-threads hf-path mlx-path quantize q-group-size q-bits q-mode quant-predicate dtype upload-repo dequantize save-path \
+        adapter-path de-quantize export-gguf gguf-path approximation-method base-model batch-size bf16 byte-match cosine-similarity \
+        density distribute-scale embed-lora exclude-regex fp16 full-random in-memory include-regex int8-mask intermediate-dir k lazy \
+        load-in-4bit load-in-8bit magikarp max-fevals max-rank merge-cuda method naive-count new-vocab-noise new-vocab-scale normalize \
+        num-gpus out-path prefix-match print-yaml reshard save-module sigma0 skip-undecomposable strategy subword-method sv-epsilon \
+        task-search-path tensor-intersection tensor-union timeout vllm wandb weight weight-scheme write-yaml; do
+        amn quantize --$option none 2>err && false
+        refute grep -qE "try 'amn|did you mean" err
+    done
+}
+
+@test "names of types and schemes of other programs" {
+    try 2 amn convert --dtype float8_e4m3fn -o x.gguf in
+    grep -qF 'any other type is a scheme: amn quantize --scheme NAME' err
+    try 2 amn quantize -s FP8_BLOCK in
+    grep -qF 'did you mean fp8?' err
+    try 2 amn quantize -s 4bit in
+    grep -qF 'did you mean q4_k_m, mlx-4bit or nf4?' err
+    try 2 amn quantize -t 4 -s q8_0 in
+    grep -qF 'threads are given with -j 4' err
+    model
+    amn quantize -q -s nf4_dq -o a in
+    amn quantize -q -s nf4-double-quant -o b in
+    diff -r a b
+}
+
 @test "messages begin with what was typed; as JSON they name the program" {
     try 66 amn quantize -s q8_0 none
     grep -q '^amn quantize: none: ' err

@@ -7,6 +7,9 @@
 const char *foreign_names_option(const char *name);
 const char *foreign_names_verb(const char *name);
 
+/* Returns the schemes that a name of another program may mean, to be shown after "did you mean"; or NULL. */
+const char *foreign_names_scheme(const char *name);
+
 /* Returns the name here of a type that torch or a converter calls `name`, or `name`. */
 const char *foreign_names_type(const char *name);
 

@@ -197,8 +197,8 @@ cli_choice(unsigned *out, const struct cli_option *option, const char *arg, stru
     struct str hint = { 0 };
     bool found = find_word(out, option->words, option->words == dtype_targets ? foreign_names_type(arg) : arg, &hint);
     if (!found)
-        err_set(err, ERR_USAGE, "--%s: unknown value '%s'%s", option->name, str_shown(shown, arg, strlen(arg)),
-            str_or(hint.p, ""));
+        err_set(err, ERR_USAGE, "--%s: unknown value '%s'%s%s", option->name, str_shown(shown, arg, strlen(arg)),
+            hint.p ? hint.p : "", option->words == dtype_targets ? "; any other type is a scheme: amn quantize --scheme NAME" : "");
     str_clear(&hint);
     return found;
 }
@@ -520,8 +520,8 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
     if (!scheme)
         extra = cli->operands[cli_tools[tool].max_operands];
     str_shown(shown, extra, strlen(extra));
-    if (cli->given['t'] && extra[0] != '\0' && extra[strspn(extra, "0123456789")] == '\0')
-        return err_set(err, ERR_USAGE, "unexpected argument '%s': -t is --test (did you mean -j %s?)", shown, shown);
+    if (extra[0] != '\0' && extra[strspn(extra, "0123456789")] == '\0')
+        return err_set(err, ERR_USAGE, "unexpected argument '%s' (threads are given with -j %s; -t is --test)", shown, shown);
     for (size_t i = 0; scheme && cli_exact_words[i]; i++)
         if (strcasecmp(scheme, cli_exact_words[i]) == 0)
             return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean --exact=%s?)", shown, shown);

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/num.h"
 #include "cli/conflicts.h"
+#include "cli/foreign_names.h"
 #include "command/command_priv.h"
 #include "command/transcode.h"
 
@@ -60,7 +61,10 @@ command_unknown_scheme(const char *option, const char *arg, bool formats, struct
         words[n++] = encode_exact_at(i)->name;
     for (size_t i = 0; encode_alias(i) && n < MOST; i++)
         words[n++] = encode_alias(i);
-    nearest_hint(&hint, "", arg, words, n);
+    if (foreign_names_scheme(arg))
+        str_format(&hint, "; did you mean %s?", foreign_names_scheme(arg));
+    else
+        nearest_hint(&hint, "", arg, words, n);
     for (size_t i = 0; formats && dtype_targets[i]; i++)
         if (str_same_word(arg, dtype_targets[i])) {
             hint.len = 0;

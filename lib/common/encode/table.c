@@ -22,7 +22,7 @@ static const struct alias {
 } aliases[] = {
     { "int4", "int4-group" }, { "w4a16", "int4-group" }, { "w8a8", "int8-channel" }, { "fp8-dynamic", "fp8-per-channel" },
     { "fp8-e4m3", "fp8" }, { "bnb-4bit", "nf4" }, { "bnb-8bit", "int8" }, { "llm-int8", "int8" }, { "nvfp4a16", "nvfp4" },
-    { "mxfp4a16", "mxfp4" },
+    { "mxfp4a16", "mxfp4" }, { "nf4-dq", "nf4-double-quant" },
 };
 
 const char *
