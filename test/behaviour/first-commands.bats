@@ -690,7 +690,7 @@ END
     grep -q -- --report out
     refute grep -qE -- '--(stored|metadata|scan|diff|hash)([ =]|$)' out
     try 0 amn check -h
-    grep -q '^Usage: amn check \[OPTION\]... MANIFEST FILE$' out
+    grep -q '^Usage: amn check \[OPTION\]... \[MANIFEST\] FILE$' out
     grep -q -- --stored out
     try 0 amn scan --help
     refute grep -qE -- '--(config|root|stored)' out
@@ -772,16 +772,47 @@ END
     [ ! -e x.gguf ]
 }
 
-@test "amn hash cannot be taken for sha256sum, and amn check names the other kinds of lists" {
+@test "amn hash cannot be taken for sha256sum, and amn check reads what both write" {
     model
     refute test "$(amn hash --stored in/model.safetensors)" = "$(sha256sum in/model.safetensors)"
     amn hash in | grep -qx 'AMN-VALUES (in) = [0-9a-f]*'
-    amn hash in >m
+    amn convert -q -o same.gguf in/model.safetensors
+    "$helpers/weights" other.safetensors a.weight=BF16:64x128 norm.weight=F32:1x65
+    for option in "" --stored; do
+        amn hash $option in >m
+        try 0 amn check m in
+        try 0 amn check m
+        [ "$(cat out)" = "in: OK" ]
+        try 1 amn check m other.safetensors
+        [ "$(cat out)" = "other.safetensors: FAILED" ]
+    done
+    amn hash same.gguf >m
+    try 0 amn check m in
+    try 2 amn check --rename s/a/b/ m in
+    printf '%s\n' 'AMN-VALUES (in) = 12' >m
     try 65 amn check m in
-    grep -qF "this is the output of amn hash" err
-    sha256sum in/model.safetensors >SHA256SUMS
+    grep -qF 'line 1 is not a line of amn hash' err
+    (cd in; printf x >"a b"; sha256sum * >../SHA256SUMS)
+    sha256sum --tag in/* >tagged
+    for list in SHA256SUMS tagged; do
+        try 0 amn check $list in
+        try 0 amn check - in <$list
+        grep -qx 'in: 2 files OK' out
+    done
+    try 0 amn check tagged
+    try 0 amn check SHA256SUMS in/model.safetensors
+    try 2 amn check SHA256SUMS same.gguf
+    printf y >"in/a b"
+    try 1 amn check SHA256SUMS in
+    [ "$(head -n 1 out)" = "a b: FAILED" ]
+    try 1 amn check --json SHA256SUMS in
+    jq -se 'map(.result) == ["different", "ok"]' out
+    rm "in/a b"
+    try 1 amn check SHA256SUMS in
+    [ "$(head -n 1 out)" = "a b: FAILED (missing)" ]
+    echo junk >>SHA256SUMS
     try 65 amn check SHA256SUMS in
-    grep -qF "use 'sha256sum -c' with it" err
+    grep -qF 'line 3 is not a line of sha256sum' err
     try 2 amn check in
     grep -qF "a manifest comes first: amn check MANIFEST in" err
     amn parse --hash in >m

@@ -171,3 +171,86 @@ hub() {
     mkdir m/model.safetensors
     try 66 amn-remember m
 }
+
+# named_hub: ./hub with acme/m: a large file by its SHA-256, and small ones by the digest of git, as the Hub names them.
+named_hub() {
+    unset OLLAMA_MODELS HUGGINGFACE_HUB_CACHE HF_HOME XDG_CACHE_HOME
+    export HF_HUB_CACHE=$dir/hub
+    repo=hub/models--acme--m
+    snapshot=$repo/snapshots/0123456789abcdef0123456789abcdef01234567
+    mkdir -p $repo/blobs $repo/refs $snapshot/sub
+    basename $snapshot >$repo/refs/main
+    echo '{}' >config.json
+    : >empty
+    cp "$corpus/safetensors-good/plain-lookalikes.safetensors" model.safetensors
+    for name in config.json empty model.safetensors sub/config.json; do
+        file=$(basename $name)
+        case $name in
+        *.safetensors) digest=$(sha256sum <$file | cut -d ' ' -f 1) ;;
+        *) digest=$(git hash-object $file) ;;
+        esac
+        cp $file $repo/blobs/$digest
+        ln -sr $repo/blobs/$digest $snapshot/$name
+    done
+}
+
+@test "amn check compares the files of the hub cache with their names" {
+    named_hub
+    for model in hf:acme/m hf:acme/m@0123456789abcdef0123456789abcdef01234567 $snapshot $snapshot/; do
+        try 0 amn check $model
+        grep -qx "$model: 4 files OK" out
+        is_empty err
+    done
+    try 0 amn check $repo
+    grep -qx "$repo: 3 files OK" out
+    try 0 amn check -v hf:acme/m/model.safetensors
+    [ "$(cat out)" = "$(printf '%s\n' 'model.safetensors: OK' 'hf:acme/m/model.safetensors: 1 file OK')" ]
+    blob=$(readlink -f $snapshot/model.safetensors)
+    printf x | dd of="$blob" bs=1 seek=100 conv=notrunc status=none
+    try 1 amn check hf:acme/m
+    [ "$(head -n 1 out)" = "model.safetensors: FAILED" ]
+    try 1 amn check $repo
+    rm "$blob"
+    cp config.json $snapshot/plain.json
+    try 1 amn check --json hf:acme/m
+    jq -se 'map([.name, .result]) == [["config.json", "ok"], ["empty", "ok"], ["model.safetensors", "missing"], ["sub/config.json", "ok"]]' out
+    grep -qF '1 file without a known digest not checked, such as plain.json' err
+    "$helpers/json-keys" 'AMN-INSPECT CHECK OF FILES' <out
+    try 2 amn check --stored hf:acme/m
+    try 2 amn check --include '*' hf:acme/m
+    try 66 amn check hf:acme/none
+}
+
+@test "amn check compares a folder of hf download --local-dir with its metadata" {
+    mkdir -p d/sub d/.cache/huggingface/download/sub
+    echo '{}' >d/sub/config.json
+    cp "$corpus/safetensors-good/plain-lookalikes.safetensors" d/model.safetensors
+    printf '%s\n' 0123456789abcdef0123456789abcdef01234567 "$(sha256sum <d/model.safetensors | cut -d ' ' -f 1)" 1700000000.5 \
+        >d/.cache/huggingface/download/model.safetensors.metadata
+    printf '%s\n' 0123456789abcdef0123456789abcdef01234567 "$(git hash-object d/sub/config.json)" 1700000000.5 \
+        >d/.cache/huggingface/download/sub/config.json.metadata
+    touch d/.cache/huggingface/download/model.safetensors.lock
+    try 0 amn check d
+    grep -qx 'd: 2 files OK' out
+    (cd d; try 0 amn check .)
+    echo >>d/sub/config.json
+    try 1 amn check d/
+    [ "$(head -n 1 out)" = "sub/config.json: FAILED" ]
+}
+
+@test "amn check compares the layers of a model of Ollama, and its whole store" {
+    one_store
+    try 0 amn check ollama:tiny
+    grep -qE '^ollama:tiny: [0-9]+ files OK$' out
+    try 0 amn check -v ollama:tiny
+    grep -qE '^model [0-9a-f]{12}: OK$' out
+    amn check "$OLLAMA_MODELS" >out || true
+    grep -q 'files OK' out
+    blob=$(ls "$OLLAMA_MODELS"/blobs/sha256-cf8b*)
+    printf x >>"$blob"
+    try 1 amn check ollama:tiny
+    grep -qx 'model cf8b2a3d7d8d: FAILED' out
+    rm "$blob"
+    try 1 amn check ollama:tiny
+    grep -qx 'model cf8b2a3d7d8d: FAILED (missing)' out
+}

@@ -13,13 +13,17 @@ int SHA256_Init(void *);
 int SHA256_Update(void *, const void *, size_t);
 int SHA256_Final(uint8_t *, void *);
 
+int SHA1_Init(void *);
+int SHA1_Update(void *, const void *, size_t);
+int SHA1_Final(uint8_t *, void *);
+
 static bool
-sha256_load(struct sha256_library *library, struct err *err)
+sha256_load(struct sha256_library *library, bool sha1, struct err *err)
 {
     (void)err;
-    library->init = SHA256_Init;
-    library->update = SHA256_Update;
-    library->final = SHA256_Final;
+    library->init = sha1 ? SHA1_Init : SHA256_Init;
+    library->update = sha1 ? SHA1_Update : SHA256_Update;
+    library->final = sha1 ? SHA1_Final : SHA256_Final;
     return true;
 }
 
@@ -56,27 +60,39 @@ sha256_failed(struct err *err)
 }
 
 static bool
-sha256_load(struct sha256_library *library, struct err *err)
+sha256_load(struct sha256_library *library, bool sha1, struct err *err)
 {
     errno = 0;
     for (size_t i = 0; !library->handle && i < sizeof file_names / sizeof *file_names; i++)
         library->handle = dlopen(file_names[i], RTLD_LAZY | RTLD_LOCAL);
-    return (library->handle && sha256_find(&library->init, library, "SHA256_Init")
-        && sha256_find(&library->update, library, "SHA256_Update")
-        && sha256_find(&library->final, library, "SHA256_Final")) || sha256_failed(err);
+    return (library->handle && sha256_find(&library->init, library, sha1 ? "SHA1_Init" : "SHA256_Init")
+        && sha256_find(&library->update, library, sha1 ? "SHA1_Update" : "SHA256_Update")
+        && sha256_find(&library->final, library, sha1 ? "SHA1_Final" : "SHA256_Final")) || sha256_failed(err);
 }
 
 #endif
 
-bool
-sha256_open(struct sha256_library *library, struct err *err)
+static bool
+open_library(struct sha256_library *library, bool sha1, struct err *err)
 {
     void *volatile room = malloc(LIBRARY_ROOM);         /* volatile keeps the pair from being optimised away */
     free(room);
     *library = (struct sha256_library){ 0 };
     if (room)
-        return sha256_load(library, err);
+        return sha256_load(library, sha1, err);
     return err_memory(err, LIBRARY_ROOM);
+}
+
+bool
+sha256_open(struct sha256_library *library, struct err *err)
+{
+    return open_library(library, false, err);
+}
+
+bool
+sha1_open(struct sha256_library *library, struct err *err)
+{
+    return open_library(library, true, err);
 }
 
 void

@@ -1,5 +1,6 @@
 /* sha256: SHA-256 by libcrypto, which is loaded on first use. Its functions SHA256_Init() and the like are
- * called directly: they read no configuration, cannot fail, and take 2 MiB of memory; EVP's functions take 4. */
+ * called directly: they read no configuration, cannot fail, and take 2 MiB of memory; EVP's functions take 4. SHA-1, by which git
+ * names files, is computed by the same functions here. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -7,7 +8,7 @@
 
 #include "base/err.h"
 
-enum { SHA256_BYTES = 32, SHA256_HEX = 2 * SHA256_BYTES + 1 };
+enum { SHA256_BYTES = 32, SHA256_HEX = 2 * SHA256_BYTES + 1, SHA1_BYTES = 20 };
 
 /* libcrypto, while it is loaded. */
 struct sha256_library {
@@ -25,6 +26,10 @@ struct sha256 {
 
 /* Loads libcrypto. Fails with ERR_UNSUPPORTED if it cannot be loaded, with ERR_LIMIT if memory is exhausted. */
 bool sha256_open(struct sha256_library *library, struct err *err);
+
+/* The same for SHA-1: digests that begin with this library have SHA1_BYTES. */
+bool sha1_open(struct sha256_library *library, struct err *err);
+
 void sha256_close(struct sha256_library *library);                      /* accepts a zeroed one */
 
 void sha256_begin(struct sha256 *s, const struct sha256_library *library);

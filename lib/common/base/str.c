@@ -405,3 +405,19 @@ str_find_word(const char *p, size_t n, const char *word)
     }
     return n;
 }
+
+char *
+str_unescaped(const char *p, size_t n, bool escaped)
+{
+    char *copy = malloc(n + 1), *to = copy;
+    for (size_t i = 0; copy && i < n; i++) {
+        bool pair = escaped && p[i] == '\\' && i + 1 < n;
+        i += pair;
+        *to++ = p[i];
+        if (pair && (p[i] == 'n' || p[i] == 'r'))
+            to[-1] = p[i] == 'n' ? '\n' : '\r';
+    }
+    if (copy)
+        *to = '\0';
+    return copy;
+}

@@ -36,6 +36,10 @@ enum { STR_SHOWN = 256 + 64 };
  * buf. */
 const char *str_shown(char buf[STR_SHOWN], const char *p, size_t n);
 
+/* Returns a copy of a name in a list of digests, which the caller frees; NULL if out of memory. `escaped`: the line begins with a
+ * backslash, as sha256sum writes it, and the name has \\, \n and \r for three characters. */
+char *str_unescaped(const char *p, size_t n, bool escaped);
+
 /* Compares two byte strings; a prefix comes before the longer string. Returns less than, equal to or greater than 0. */
 int str_compare(const char *a, size_t na, const char *b, size_t nb);
 

@@ -104,7 +104,7 @@ static const struct foreign_name verbs[] = {
     { "fuse", "; use amn convert --adapter FILE" },
     { "split", "; use amn convert --shard-size SIZE -o NAME.gguf or -o DIR/" },
     { "join", "; parts are read as one model: use amn convert" },
-    { "verify", "; use amn check MANIFEST FILE, or amn check hf:ORG/NAME for a store" },
+    { "verify", "; use amn check MANIFEST FILE, or amn check hf:ORG/NAME for a model in a store" },
     { "sha256sum", "; use amn hash FILE for the values of a model" },
     { "compare cmp", "; use amn diff FILE FILE" },
     { "ls models", "; use amn list" },

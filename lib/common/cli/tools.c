@@ -85,7 +85,7 @@ enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REME
 
 const struct cli_verb cli_verbs[] = {
     { "hash", CLI_OPT_HASH, "[FILE]...", "print the SHA-256 digest of a model's values" },
-    { "check", CLI_OPT_CHECK, "MANIFEST FILE", "compare a model with a manifest of digests" },
+    { "check", CLI_OPT_CHECK, "[MANIFEST] FILE", "compare a model with digests: a manifest, or its store" },
     { "diff", CLI_OPT_DIFF, "FILE FILE", "compare the values of two models" },
     { "scan", CLI_OPT_SCAN, "[FILE]...", "report what pickles would run if loaded" },
     { NULL, 0, NULL, NULL }
@@ -97,7 +97,7 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_SCAN, INSPECT, 0, CLI_GROUP_REPORT, "scan", NULL, NULL, "report what pickles in FILE would run if loaded" },
     { CLI_OPT_HASH, PARSE, 0, CLI_GROUP_REPORT, "hash", NULL, NULL, "add SHA-256 digests of each tensor and the model" },
     { CLI_OPT_HASH, INSPECT, 0, CLI_GROUP_REPORT, "hash", NULL, NULL, "print a SHA-256 digest of all values of each FILE" },
-    { CLI_OPT_CHECK, INSPECT, 0, CLI_GROUP_REPORT, "check", NULL, NULL, "compare a model with a manifest of digests" },
+    { CLI_OPT_CHECK, INSPECT, 0, CLI_GROUP_REPORT, "check", NULL, NULL, "compare a model with a manifest or its store" },
     { CLI_OPT_DIFF, INSPECT, 0, CLI_GROUP_REPORT, "diff", NULL, NULL, "compare the values of two models" },
     { CLI_OPT_REPORT, INSPECT, INSPECT, CLI_GROUP_REPORT, "report", "FILE", NULL,
         "with --diff: write a report, JSON lines or .html" },

@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "command/check_blobs.h"
+#include "model/blobs.h"
 #include "model/manifest.h"
 #include "report/ndjson.h"
 
@@ -207,36 +208,106 @@ check_operand(void *own, const struct operand *operand, struct err *err)
     return ok;
 }
 
+/* --- lists of amn hash */
+
+/* Returns the line about an operand, by its name; or the only line. */
+static const struct manifest_model *
+find_line(const struct manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->nmodels; i++)
+        if (name && strcmp(m->model[i].name, name) == 0)
+            return &m->model[i];
+    return m->nmodels == 1 ? m->model : NULL;
+}
+
+/* Compares the digest of a model with its line. */
+static bool
+check_whole(void *own, const struct operand *operand, struct err *err)
+{
+    struct checking *c = own;
+    struct digests digests = { 0 };
+    const char *name = operand->name ? operand->name : "-";
+    const struct manifest_model *line = find_line(&c->manifest, operand->name);
+    char shown[STR_SHOWN];
+    cli_remarks(c->cli, operand->model->name, operand->model->catalog, 0);
+    if (!line)
+        return err_set(err, ERR_USAGE, "%s has no line about %s: give a model that it names", c->manifest.path,
+            str_shown(shown, name, strlen(name)));
+    bool ok = hash_operand(&digests, operand, line->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
+    const uint8_t *digest = line->stored ? digests.model.stored : digests.model.values;
+    if (ok) {
+        enum check_result result = memcmp(digest, line->digest, SHA256_BYTES) == 0 ? CHECK_OK : CHECK_FAILED;
+        c->page = operand->page;
+        c->model = name;
+        c->differs = c->differs || result != CHECK_OK;
+        print_result(c, result, name, strlen(name));
+        if (c->cli->form != CLI_JSON && result == CHECK_OK && c->cli->verbose == 0)
+            str_format(&c->page->text, "%s: OK\n", str_shown(shown, name, strlen(name)));
+    }
+    digests_clear(&digests);
+    return ok;
+}
+
+/* Returns the names in a list of amn hash, which the caller frees; NULL without any, or with ERR_MEMORY. */
+static char **
+model_names(const struct manifest *m, struct err *err)
+{
+    char **names = m->nmodels != 0 ? calloc(m->nmodels, sizeof *names) : NULL;
+    if (m->nmodels != 0 && !names)
+        err_memory(err, m->nmodels * sizeof *names);
+    for (size_t i = 0; names && i < m->nmodels; i++)
+        names[i] = m->model[i].name;
+    return names;
+}
+
+/* Compares the operands after the first with what was read from it. */
+static enum cli_status
+check_operands(struct checking *c)
+{
+    struct cli *cli = c->cli;
+    struct err err;
+    cli->operands++;
+    cli->noperands--;
+    cli->operand = cli->noperands != 0 ? cli->operands[0] : NULL;
+    err_init(&err);
+    if ((c->manifest.files || c->manifest.nmodels != 0) && (c->hash->stored || c->naming->nglobs + c->naming->nsteps != 0)) {
+        err_set(&err, ERR_USAGE, "options that select tensors or digests require a manifest of amn parse --hash, and this is a list");
+        err_in_file(&err, c->manifest.path);
+        return cli_fail(cli, &err);
+    }
+    if (c->manifest.files)
+        return check_blobs_list(cli, &c->manifest);
+    char **names = cli->noperands == 0 ? model_names(&c->manifest, &err) : NULL;
+    if (names) {
+        cli->operands = names;
+        cli->noperands = c->manifest.nmodels;
+    }
+    enum cli_status status = err.kind != ERR_NONE ? cli_fail(cli, &err)
+        : operands_weights(cli, c->manifest.nmodels != 0 ? check_whole : check_operand, c);
+    cli->noperands = names ? 0 : cli->noperands;
+    free(names);
+    return status == CLI_OK && c->differs ? CLI_FOUND : status;
+}
+
 enum cli_status
 check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
 {
     struct checking c = { .cli = cli, .hash = hash, .naming = naming };
     struct err err;
     err_init(&err);
-    enum cli_status status;
-    struct stat st;
+    if (cli->noperands != 0 && blobs_possible(cli->operands[0]) && !hash->stored && naming->nglobs + naming->nsteps == 0)
+        return check_blobs_run(cli);
     if (cli->noperands == 0)
-        err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE");
-    else if (stat(cli->operands[0], &st) == 0 && S_ISDIR(st.st_mode))
-        err_set(&err, ERR_USAGE, "--check: %s is a directory, and a manifest comes first: amn check MANIFEST %s",
-            cli->operands[0], cli->operands[0]);
+        err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE; or a model in a store: amn check "
+            "hf:ORG/NAME");
+    else if (blobs_possible(cli->operands[0]))
+        err_set(&err, ERR_USAGE, "options that select tensors require a manifest, which comes first: amn check MANIFEST %s",
+            cli->operands[0]);
     else if (operands_stdin_once(cli, &err))
         manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0], !hash->stored, &cli->limits, &err);
-    if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0)
+    if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0 && c.manifest.n != 0)
         err_set(&err, ERR_USAGE, "--check: standard input is the manifest; give the model: --check - FILE");
-    if (err.kind == ERR_NONE) {
-        cli->operands++;
-        cli->noperands--;
-        if (cli->noperands != 0)
-            cli->operand = cli->operands[0];
-        else
-            cli->operand = NULL;
-        status = operands_weights(cli, check_operand, &c);
-        if (status == CLI_OK && c.differs)
-            status = CLI_FOUND;
-    } else {
-        status = cli_fail(cli, &err);
-    }
+    enum cli_status status = err.kind == ERR_NONE ? check_operands(&c) : cli_fail(cli, &err);
     manifest_clear(&c.manifest);
     return status;
 }

@@ -59,6 +59,10 @@ manifest_clear(struct manifest *m)
         free(m->entry[i].values_name);
         free(m->entry[i].values_shape);
     }
+    for (size_t i = 0; i < m->nmodels; i++)
+        free(m->model[i].name);
+    free(m->model);
+    free(m->files);
     free(m->entry);
     free(m->path);
     table_clear(&m->stored);
@@ -199,37 +203,78 @@ read_line(struct manifest_reader *r, const char *text, size_t n, uint64_t number
 
 /* --- the file */
 
-/* Fails for a list of digests of whole files or models, which other programs write. */
+/* Reads a line of amn hash: AMN-VALUES (NAME) = DIGEST, or AMN-STORED. */
 static bool
-check_kind(const struct manifest_reader *r, const char *text, size_t n)
+read_model(struct manifest_reader *r, const char *p, size_t n, uint64_t number)
 {
-    static const char own[] = "AMN-";
-    size_t hex = 0;
-    while (hex < n && isxdigit((unsigned char)text[hex]))
+    static const char *const heads[] = { "AMN-VALUES (", "AMN-STORED (" };
+    static const char tail[] = ") = ";
+    struct manifest *m = r->manifest;
+    struct manifest_model one = { 0 };
+    size_t head = strlen(heads[0]), end = sizeof tail - 1 + SHA256_HEX - 1;
+    bool escaped = n != 0 && *p == '\\', ok = n > head + end + escaped;
+    p += escaped;
+    n -= escaped;
+    one.stored = ok && memcmp(p, heads[1], head) == 0;
+    ok = ok && memcmp(p, heads[one.stored], head) == 0 && memcmp(p + n - end, tail, sizeof tail - 1) == 0
+        && sha256_from_hex(one.digest, p + n - (SHA256_HEX - 1), SHA256_HEX - 1);
+    if (!ok)
+        return err_set(r->err, ERR_MALFORMED, "line %" PRIu64 " is not a line of amn hash", number);
+    struct manifest_model *list = array_grow(m->model, m->nmodels, &m->models_room, sizeof *list, r->err);
+    if (!list || !budget_bytes(&r->budget, n, "text of the manifest", r->err))
+        return false;
+    m->model = list;
+    one.name = str_unescaped(p + head, n - head - end, escaped);
+    list[m->nmodels++] = one;
+    return one.name || err_memory(r->err, n);
+}
+
+/* Recognizes a line of sha256sum: digits and a name, or SHA256 (NAME) = DIGITS. */
+static bool
+is_file_line(const char *text, size_t n)
+{
+    size_t hex = 0, escaped = n != 0 && *text == '\\';
+    while (escaped + hex < n && isxdigit((unsigned char)text[escaped + hex]))
         hex++;
-    if (n > sizeof own && memcmp(text, own, sizeof own - 1) == 0)
-        return err_set(r->err, ERR_MALFORMED, "this is the output of amn hash, which has one digest for a model: compare it "
-            "with 'amn hash', or make a manifest with 'amn parse --hash'");
-    return hex != SHA256_HEX - 1 || err_set(r->err, ERR_MALFORMED, "this is a list of digests of files: use "
-        "'sha256sum -c' with it; a manifest is the output of 'amn parse --hash'");
+    return hex == SHA256_HEX - 1 || (n > 8 && memcmp(text, "SHA256 (", 8) == 0);
+}
+
+static bool
+copy_files(struct manifest_reader *r, const char *text, size_t n)
+{
+    struct manifest *m = r->manifest;
+    if (!budget_bytes(&r->budget, n, "text of the manifest", r->err))
+        return false;
+    m->files = strndup(text, n);
+    m->nfiles = n;
+    return m->files || err_memory(r->err, n);
+}
+
+/* Recognizes a line of amn hash. */
+static bool
+is_model_line(const char *text, size_t n)
+{
+    size_t escaped = n != 0 && *text == '\\';
+    return n > escaped + 4 && memcmp(text + escaped, "AMN-", 4) == 0;
 }
 
 static bool
 read_lines(struct manifest_reader *r, const char *text, size_t n)
 {
-    if (!check_kind(r, text, n))
-        return false;
+    const bool models = is_model_line(text, n);
+    if (is_file_line(text, n))
+        return copy_files(r, text, n);
     for (uint64_t number = 1; n != 0; number++) {
         const char *end = memchr(text, '\n', n);
         size_t len = n;
         if (end)
             len = (size_t)(end - text);
-        if (len != 0 && !read_line(r, text, len, number))
+        if (len != 0 && !(models ? read_model : read_line)(r, text, len, number))
             return false;
         text += len + (end != NULL);
         n -= len + (end != NULL);
     }
-    return r->manifest->n != 0 || r->ended || err_set(r->err, ERR_MALFORMED, "the manifest lists no tensor; expected the "
+    return r->manifest->n != 0 || models || r->ended || err_set(r->err, ERR_MALFORMED, "the manifest lists no tensor; expected the "
         "output of amn-parse --hash");
 }
 

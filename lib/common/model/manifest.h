@@ -1,4 +1,5 @@
-/* manifest: the digests of the tensors of a model as a file: the lines of amn-parse --hash. */
+/* manifest: digests as a file: of the tensors of a model, as amn-parse --hash prints them, of whole models, as amn hash does, or of
+ * files, as sha256sum does. */
 #ifndef MODEL_MANIFEST_H
 #define MODEL_MANIFEST_H
 
@@ -15,17 +16,28 @@ struct manifest_entry {
     uint64_t line;                      /* its number, from 1 */
 };
 
-/* Zeroed: empty. Clear it even after a failure. */
+/* A line of amn hash. */
+struct manifest_model {
+    char *name;                         /* of the operand; owned */
+    bool stored;                        /* the digest is of the stored bytes */
+    uint8_t digest[SHA256_BYTES];
+};
+
+/* Zeroed: empty. Clear it even after a failure. Only one of entry, model and files is not empty. */
 struct manifest {
     char *path;                         /* as messages show it; owned */
     struct manifest_entry *entry;       /* n of them; owned */
     size_t n, room;
     struct table stored, values;        /* by name */
+    struct manifest_model *model;       /* nmodels of them; owned */
+    size_t nmodels, models_room;
+    char *files;                        /* the text of a list of digests of files, nfiles bytes, for blobs_read(); owned */
+    size_t nfiles;
 };
 
 /* Reads a manifest, which may be compressed; `path` NULL is standard input. `values`: each tensor must have the digest of its
- * values, otherwise the digest of its stored bytes. Fails with ERR_MALFORMED for a line that is not one of amn-parse --hash,
- * naming it. */
+ * values, otherwise the digest of its stored bytes. Fails with ERR_MALFORMED for a line that is not like the first one, naming
+ * it. */
 bool manifest_read(struct manifest *m, const char *path, bool values, const struct limits *limits, struct err *err);
 void manifest_clear(struct manifest *m);
 

@@ -4,7 +4,7 @@
  *      ROOT/blobs/sha256-HEX                       a layer; the model layer is a GGUF file
  *
  * Ollama compares the parts of a name without regard to ASCII case. It verifies the hash of a blob when it pulls it, so this
- * file does not verify it again.
+ * file only lists the blobs, for command/check_blobs.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -318,6 +318,57 @@ store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct c
         && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, err);
     str_clear(&root);
     str_clear(&manifest);
+    str_clear(&get);
+    return ok;
+}
+
+/* --- all files ----------------------------------------------------------------------------------------- */
+
+/* Adds a layer, called by the last word of its type and the first digits of its digest. */
+static bool
+add_layer(struct blobs *b, const char *root, const json_t *layer, struct err *err)
+{
+    enum { DIGITS = 12 };
+    const char *type = json_string_value(json_object_get(layer, "mediaType"));
+    const char *digest = json_string_value(json_object_get(layer, "digest"));
+    const char *word = type && strrchr(type, '.') ? strrchr(type, '.') + 1 : "layer";
+    size_t head = sizeof digest_head - 1;
+    struct str name = { 0 }, path = { 0 };
+    digest = digest && strncmp(digest, digest_head, head) == 0 ? digest + head : "";
+    str_format(&name, "%.*s %.*s", (int)strcspn(word, "+"), word, DIGITS, digest);
+    str_format(&path, "%s/blobs/sha256-%s", root, digest);
+    bool ok = store_check_text(&name, err) && store_check_text(&path, err)
+        && blobs_add(b, name.p, path.p, digest, strlen(digest), err);
+    str_clear(&name);
+    str_clear(&path);
+    return ok;
+}
+
+bool
+store_ollama_blobs(struct blobs *b, const char *spec, const struct limits *limits, struct err *err)
+{
+    struct ollama_name name;
+    struct str root = { 0 }, path = { 0 }, get = { 0 };
+    struct inputs inputs = { 0 };
+    struct budget budget = { .limits = *limits };
+    struct source *src = NULL;
+    json_t *manifest = NULL;
+    const char *text;
+    size_t n;
+    str_format(&get, "ollama pull %s", spec);
+    bool ok = name_parse(&name, spec, err) && store_check_text(&get, err) && store_root(&root, store_ollama_places, err)
+        && find_manifest(&path, &name, root.p, get.p, err)
+        && small_file_open(&src, path.p, false, MANIFEST_MAX, &budget, "bytes of the manifest", &text, &n, &inputs, err)
+        && (tree_read(&manifest, text, n, "the manifest", err) || err_in_file(err, source_name(src)));
+    const json_t *layers = json_object_get(manifest, "layers"), *config = json_object_get(manifest, "config");
+    ok = ok && (!config || add_layer(b, root.p, config, err));
+    for (size_t i = 0; ok && i < json_array_size(layers); i++)
+        ok = add_layer(b, root.p, json_array_get(layers, i), err);
+    json_decref(manifest);
+    source_close(src);
+    inputs_clear(&inputs);
+    str_clear(&root);
+    str_clear(&path);
     str_clear(&get);
     return ok;
 }

@@ -2,6 +2,7 @@
 #ifndef MODEL_STORE_PRIV_H
 #define MODEL_STORE_PRIV_H
 
+#include "model/blobs.h"
 #include "model/store.h"
 
 /* store_resolve() for a spec, which is an operand without its prefix. */
@@ -11,6 +12,9 @@ store_find store_ollama, store_hf;
 /* store_list() for a root that exists. */
 typedef bool store_enumerate(struct names *list, const char *root, const struct limits *limits, struct err *err);
 store_enumerate store_ollama_list, store_hf_list;
+
+/* blobs_find() for a spec. */
+bool store_ollama_blobs(struct blobs *b, const char *spec, const struct limits *limits, struct err *err);
 
 /* A candidate location of a store: the value of a variable, if it is set and not empty, followed by `below`. */
 struct store_place {
