@@ -21,9 +21,9 @@ static bool
 sha256_load(struct sha256_library *library, bool sha1, struct err *err)
 {
     (void)err;
-    library->init = sha1 ? SHA1_Init : SHA256_Init;
-    library->update = sha1 ? SHA1_Update : SHA256_Update;
-    library->final = sha1 ? SHA1_Final : SHA256_Final;
+    *library = (struct sha256_library){ .init = SHA256_Init, .update = SHA256_Update, .final = SHA256_Final };
+    if (sha1)
+        *library = (struct sha256_library){ .init = SHA1_Init, .update = SHA1_Update, .final = SHA1_Final };
     return true;
 }
 
@@ -62,12 +62,14 @@ sha256_failed(struct err *err)
 static bool
 sha256_load(struct sha256_library *library, bool sha1, struct err *err)
 {
+    static const char *const of_sha256[] = { "SHA256_Init", "SHA256_Update", "SHA256_Final" };
+    static const char *const of_sha1[] = { "SHA1_Init", "SHA1_Update", "SHA1_Final" };
+    const char *const *names = sha1 ? of_sha1 : of_sha256;
     errno = 0;
     for (size_t i = 0; !library->handle && i < sizeof file_names / sizeof *file_names; i++)
         library->handle = dlopen(file_names[i], RTLD_LAZY | RTLD_LOCAL);
-    return (library->handle && sha256_find(&library->init, library, sha1 ? "SHA1_Init" : "SHA256_Init")
-        && sha256_find(&library->update, library, sha1 ? "SHA1_Update" : "SHA256_Update")
-        && sha256_find(&library->final, library, sha1 ? "SHA1_Final" : "SHA256_Final")) || sha256_failed(err);
+    return (library->handle && sha256_find(&library->init, library, names[0]) && sha256_find(&library->update, library, names[1])
+        && sha256_find(&library->final, library, names[2])) || sha256_failed(err);
 }
 
 #endif

@@ -270,8 +270,8 @@ check_operands(struct checking *c)
     cli->noperands--;
     cli->operand = cli->noperands != 0 ? cli->operands[0] : NULL;
     err_init(&err);
-    if ((c->manifest.files || c->manifest.nmodels != 0) && (c->hash->stored || c->naming->nglobs + c->naming->nsteps != 0)) {
-        err_set(&err, ERR_USAGE, "options that select tensors or digests require a manifest of amn parse --hash, and this is a list");
+    if (c->manifest.n == 0 && (c->hash->stored || c->naming->nglobs + c->naming->nsteps != 0)) {
+        err_set(&err, ERR_USAGE, "options that select tensors or digests require a manifest of amn parse --hash");
         err_in_file(&err, c->manifest.path);
         return cli_fail(cli, &err);
     }
@@ -282,9 +282,9 @@ check_operands(struct checking *c)
         cli->operands = names;
         cli->noperands = c->manifest.nmodels;
     }
-    enum cli_status status = err.kind != ERR_NONE ? cli_fail(cli, &err)
-        : operands_weights(cli, c->manifest.nmodels != 0 ? check_whole : check_operand, c);
-    cli->noperands = names ? 0 : cli->noperands;
+    if (err.kind != ERR_NONE)
+        return cli_fail(cli, &err);
+    enum cli_status status = operands_weights(cli, c->manifest.nmodels != 0 ? check_whole : check_operand, c);
     free(names);
     return status == CLI_OK && c->differs ? CLI_FOUND : status;
 }
@@ -298,8 +298,8 @@ check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
     if (cli->noperands != 0 && blobs_possible(cli->operands[0]) && !hash->stored && naming->nglobs + naming->nsteps == 0)
         return check_blobs_run(cli);
     if (cli->noperands == 0)
-        err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE; or a model in a store: amn check "
-            "hf:ORG/NAME");
+        err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE; or a model in a "
+            "store: amn check hf:ORG/NAME");
     else if (blobs_possible(cli->operands[0]))
         err_set(&err, ERR_USAGE, "options that select tensors require a manifest, which comes first: amn check MANIFEST %s",
             cli->operands[0]);

@@ -219,8 +219,8 @@ blobs_read(struct blobs *b, const char *text, size_t n, const char *operand, str
         if (!ok)
             return false;
     }
-    return b->n != 0 || !operand || err_set(err, ERR_USAGE, "the list has no line about %s: give a file or directory that it names",
-        str_shown(shown, operand, strlen(operand)));
+    return b->n != 0 || !operand || err_set(err, ERR_USAGE, "the list has no line about %s: give a file or directory that it "
+        "names", str_shown(shown, operand, strlen(operand)));
 }
 
 /* --- operands */
@@ -298,7 +298,7 @@ blobs_find(struct blobs *b, const char *operand, const struct limits *limits, st
         ok = find_in_folder(b, operand, err);
     str_shown(shown, operand, strlen(operand));
     if (ok && b->n == 0)
-        ok = err_set(err, ERR_USAGE, "%s is not of a store that names its files by digests, so a manifest comes first: amn check "
-            "MANIFEST %s", shown, shown);
+        ok = err_set(err, ERR_USAGE, "%s is not of a store that names its files by digests, so a manifest comes first: "
+            "amn check MANIFEST %s", shown, shown);
     return ok;
 }
