@@ -307,7 +307,11 @@ check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
         manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0], !hash->stored, &cli->limits, &err);
     if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0 && c.manifest.n != 0)
         err_set(&err, ERR_USAGE, "--check: standard input is the manifest; give the model: --check - FILE");
-    enum cli_status status = err.kind == ERR_NONE ? check_operands(&c) : cli_fail(cli, &err);
+    enum cli_status status;
+    if (err.kind == ERR_NONE)
+        status = check_operands(&c);
+    else
+        status = cli_fail(cli, &err);
     manifest_clear(&c.manifest);
     return status;
 }
