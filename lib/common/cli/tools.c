@@ -85,7 +85,7 @@ enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REME
 
 const struct cli_verb cli_verbs[] = {
     { "hash", CLI_OPT_HASH, "[FILE]...", "print the SHA-256 digest of a model's values" },
-    { "check", CLI_OPT_CHECK, "[MANIFEST] FILE", "compare a model with digests: a manifest, or its store" },
+    { "check", CLI_OPT_CHECK, "[MANIFEST] FILE", "compare a model with a manifest, or with its store" },
     { "diff", CLI_OPT_DIFF, "FILE FILE", "compare the values of two models" },
     { "scan", CLI_OPT_SCAN, "[FILE]...", "report what pickles would run if loaded" },
     { NULL, 0, NULL, NULL }
