@@ -1,4 +1,5 @@
 /* amn-inspect: describes a model: format, quantization, size and space saved. Compares models with --check and --diff. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +24,8 @@ struct tool {
     bool check;                 /* --check: compare with the manifest that is the first operand */
     bool diff;                  /* --diff: compare two models */
     const char *report;         /* --report: path of a report of --diff, or NULL; borrowed */
+    bool has_min;               /* --min-sqnr: status 0 if all tensors reach min_sqnr */
+    double min_sqnr;
     struct hash hash;
     struct naming naming;       /* for --check and --diff */
     bool grid;                  /* --grid: report on the values of unquantized weights instead */
@@ -31,6 +34,15 @@ struct tool {
     enum dtype to;              /* --to: BF16, F16 or F32 */
     bool size;                  /* --to was given, so the file size is reported, too */
 };
+
+static bool
+take_decibels(double *out, const char *arg, struct err *err)
+{
+    char *end;
+    *out = strtod(arg, &end);
+    return (*arg && *end == '\0' && isfinite(*out)) || err_set(err, ERR_USAGE, "--min-sqnr: invalid number '%s': expected decibels, such "
+        "as 40", arg);
+}
 
 static bool
 inspect_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
@@ -53,6 +65,8 @@ inspect_take(void *own, const struct cli_option *option, const char *arg, struct
     case CLI_OPT_REPORT:
         tool->report = arg;
         return *arg || err_set(err, ERR_USAGE, "--report: empty file name");
+    case CLI_OPT_MIN_SQNR:
+        return tool->has_min = take_decibels(&tool->min_sqnr, arg, err);
     case CLI_OPT_HASH:
     case CLI_OPT_STORED:
     case 'j':
@@ -155,7 +169,8 @@ inspect_run(struct tool *tool, struct err *err)
         return digest_operands(&tool->cli, &tool->hash);
     if (tool->check)
         return check_run(&tool->cli, &tool->hash, &tool->naming);
-    const struct diff diff = { &tool->naming, tool->report, tool->hash.jobs };
+    const struct diff diff = { .naming = &tool->naming, .report = tool->report, .has_min = tool->has_min, .min_sqnr = tool->min_sqnr,
+        .jobs = tool->hash.jobs };
     if (tool->diff)
         return diff_run(&tool->cli, &diff);
     if (tool->grid && !(tool->kernels = kernels_pick(getenv("AMN_CPU"), err)))

@@ -225,7 +225,7 @@ PYTHON
     try 2 amn convert --family llama --gguf-kv 'general.tags=a' -o y.gguf in
     grep -q 'general.tags: value is not of type \[str\]' err
     try 2 amn quantize --scheme q8_0 -t 4 x.gguf
-    grep -qF 'did you mean -j 4?' err
+    grep -qF 'threads are given with -j 4' err
     # few tensors with most of the elements, as experts have
     "$helpers/weights" big.safetensors a.weight=BF16:512x512 b.weight=BF16:32x32 c.weight=BF16:32x32
     try 0 amn quantize -q --scheme q8_0 --include 'a.*' -o big.gguf big.safetensors

@@ -318,7 +318,7 @@ PYTHON
         and all([$page.weights, $weights] | transpose[]; .[0][1] == .[1].scheme and near(.[0][2]; .[1].sqnr_db))
         and ($page.left | length == 13 and all(.[]; .[-1] == "not a matrix"))' shown lost.json
     amn-forget -q --scheme q4_k_m --report again.html -j 4 'm<b>é.gguf' >out
-    cmp lost.html again.html
+    cmp <(grep -v '<code>' lost.html) <(grep -v '<code>' again.html)
 }
 
 @test "--report FILE.html: stacks, experts, sparse layers, odd names and values" {

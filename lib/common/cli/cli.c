@@ -88,6 +88,37 @@ cli_name(const struct cli *cli)
     return cli->tool;
 }
 
+/* Appends a word for a shell. */
+static void
+add_word(struct str *out, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        str_text(out, word);
+        return;
+    }
+    str_text(out, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            str_text(out, "'\\''");
+        else
+            str_add(out, word, 1);
+    str_text(out, "'");
+}
+
+void
+cli_add_command(struct str *out, const struct cli *cli)
+{
+    const char *verb = strchr(cli_name(cli), ' ');
+    str_text(out, cli_name(cli));
+    for (int i = 1; i < cli->argc; i++) {
+        if (verb && strncmp(cli->argv[i], "--", 2) == 0 && strcmp(cli->argv[i] + 2, verb + 1) == 0)
+            continue;                   /* amn diff is amn-inspect --diff */
+        str_text(out, " ");
+        add_word(out, cli->argv[i]);
+    }
+}
+
 /* Escapes the texts again: a text may have been cut inside a character. Escaping what is already escaped changes nothing. */
 static void
 cli_add_line(struct str *s, const struct cli *cli, const struct remark *r)

@@ -53,6 +53,8 @@ struct cli {
     size_t nallow_unclaimed;
     const char *old_form, *new_form;    /* a form of an option that was replaced, and what to write instead; or NULL */
     struct limits limits;           /* the built-in limits, lowered by --max-* */
+    char *const *argv;              /* the command line, argc words; options come first once it is parsed; borrowed */
+    int argc;
     char *const *operands;          /* borrowed from argv */
     size_t noperands;
     bool many;                      /* an option allows any number of operands */
@@ -67,6 +69,9 @@ void cli_start(const char *tool);
 
 /* Returns the name of the tool for people: as it was typed. */
 const char *cli_name(const struct cli *cli);
+
+/* Appends the command line as one could type it: the name of the tool as it was typed, and words in quotes where a shell needs them. */
+void cli_add_command(struct str *out, const struct cli *cli);
 
 /* Returns the exit status for a kind of failure; CLI_OK for ERR_NONE. */
 enum cli_status cli_status(enum err_kind kind);

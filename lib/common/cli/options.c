@@ -573,7 +573,7 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     struct err err;
     cli_start(cli_tools[tool].name);
     err_init(&err);
-    *cli = (struct cli){ .id = tool, .tool = cli_tools[tool].name, .typed = typed_name(&cli_tools[tool], argv[0]),
+    *cli = (struct cli){ .id = tool, .tool = cli_tools[tool].name, .typed = typed_name(&cli_tools[tool], argv[0]), .argv = argv, .argc = argc,
         .limits = limits_default };
     cli_fail_in_jansson(cli);
 #ifdef M_MMAP_THRESHOLD

@@ -101,6 +101,8 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_DIFF, INSPECT, 0, CLI_GROUP_REPORT, "diff", NULL, NULL, "compare the values of two models" },
     { CLI_OPT_REPORT, INSPECT, INSPECT, CLI_GROUP_REPORT, "report", "FILE", NULL,
         "with --diff: write a report, JSON lines or .html" },
+    { CLI_OPT_MIN_SQNR, INSPECT, INSPECT, CLI_GROUP_REPORT, "min-sqnr", "DB", NULL,
+        "with --diff: status 0 if every tensor reaches DB dB" },
     { CLI_OPT_STORED, PARSE | INSPECT, PARSE, CLI_GROUP_REPORT, "stored", NULL, NULL,
         "hash or check stored bytes only; decode nothing" },
     { CLI_OPT_GRID, INSPECT, 0, CLI_GROUP_REPORT, "grid", NULL, NULL, "find a low-bit scheme that unquantized weights fit" },

@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "command/operands.h"
 #include "command/report_file.h"
+#include "family/hf_model.h"
 #include "output/outputs.h"
 #include "pipeline/compare.h"
 #include "report/diff_report.h"
@@ -17,6 +18,7 @@ struct diff_side {
     struct model model;
     struct fetch *fetch;                /* or NULL */
     struct roles *roles;
+    struct hf_model hf;                 /* the family of a model directory beside a GGUF file */
 };
 
 struct diff_job {
@@ -51,6 +53,7 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
 static void
 close_side(struct diff_side *side)
 {
+    hf_model_clear(&side->hf);
     roles_free(side->roles);
     model_clear(&side->model);
     fetch_free(side->fetch);
@@ -109,17 +112,66 @@ warn_names(struct cli *cli, const struct model *a, const struct model *b)
         cli_warn(cli, NULL, "no tensor has the same name in both models; --rename 's/RE/TEXT/' changes the names in %s", a->name);
 }
 
+/* --- a model directory beside a GGUF file */
+
+/* Gives the tensors of a model directory the names and the order that they have in GGUF. */
+static bool
+translate(void *of, struct choice *choice, struct err *err)
+{
+    struct diff_side *side = of;
+    return hf_model_choose(&side->hf, &side->model, choice, DTYPE_F32, true, err);
+}
+
+/* Reads the family of a model directory, if its class is known and the other model is GGUF. */
+static bool
+open_family(struct diff_job *job, struct diff_side *side, const struct diff_side *other, struct err *err)
+{
+    const struct hf_model_options how = { .no_tokenizer = true, .dequantize = true, .allow_missing = true };
+    struct err why;
+    err_init(&why);
+    if (!is_gguf(&other->model) || is_gguf(&side->model) || catalog_config_count(side->model.catalog) == 0)
+        return true;
+    if (!hf_model_open(&side->hf, &side->model, &how, &why)) {
+        if (why.kind == ERR_MEMORY)
+            *err = why;
+        else
+            cli_warn(job->cli, side->model.name, "names are not those of GGUF: %s", why.text);
+        hf_model_clear(&side->hf);
+        side->hf = (struct hf_model){ 0 };
+    }
+    return err->kind == ERR_NONE;
+}
+
+static bool
+pair_sides(struct diff_job *job, struct err *err)
+{
+    struct difference_side sides[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct diff_side *side = &job->side[i];
+        if (!open_family(job, side, &job->side[1 - i], err))
+            return false;
+        sides[i] = (struct difference_side){ .catalog = side->model.catalog, .roles = side->roles, .of = side };
+        if (side->hf.family) {
+            sides[i].translate = translate;
+            cli_note(job->cli, side->model.name, "compared with the names and rows that it has in GGUF");
+        }
+    }
+    return differences_pair(&job->differences, &sides[0], &sides[1], job->diff->naming, err);
+}
+
 static bool
 run(struct diff_job *job, struct err *err)
 {
     struct cli *cli = job->cli;
     struct differences *d = &job->differences;
-    const struct diff_report report = { .d = d, .a = cli->operands[0], .b = cli->operands[1], .tool = cli->tool,
+    struct str line = { 0 };
+    cli_add_command(&line, cli);
+    const struct diff_report report = { .d = d, .command = line.p ? line.p : "", .a = cli->operands[0], .b = cli->operands[1], .tool = cli->tool,
         .version = CLI_VERSION, .all = cli->verbose != 0 };
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), err);
     struct model *a = &job->side[0].model, *b = &job->side[1].model;
     bool ok = kernels && open_side(job, &job->side[0], cli->operands[0], err) && open_side(job, &job->side[1], cli->operands[1], err)
-        && differences_pair(d, a->catalog, job->side[0].roles, b->catalog, job->side[1].roles, job->diff->naming, err)
+        && pair_sides(job, err)
         && open_report(job, err) && compare_models(d, a, b, kernels, job->diff->jobs, err);
     cli_progress_no_bar(cli->bar);
     struct page page;
@@ -129,7 +181,9 @@ run(struct diff_job *job, struct err *err)
     ok = page_finish(&page, err);
     if (ok && d->common == 0 && d->n != 0)
         warn_names(cli, a, b);
-    return ok && write_report(job, &report, err);
+    ok = ok && write_report(job, &report, err);
+    str_clear(&line);
+    return ok;
 }
 
 static bool
@@ -138,6 +192,17 @@ diff_check(const struct cli *cli, struct err *err)
     if (cli->noperands != 2)
         return err_set(err, ERR_USAGE, "--diff requires two models: amn-inspect --diff FILE FILE");
     return operands_stdin_once(cli, err) && scheme_known(cli->input_scheme, err);
+}
+
+/* Returns true if all tensors are in both models and are equal, or reach the SQNR that the user asked for. */
+static bool
+is_close(const struct differences *d, const struct diff *diff)
+{
+    size_t n = d->count[DIFFERENCE_EQUAL] + d->count[DIFFERENCE_VALUES];
+    for (size_t i = 0; diff->has_min && i < d->n; i++)
+        n += d->list[i].status == DIFFERENCE_SOME && d->list[i].kind != DIFFERENCE_BYTES
+            && difference_loss(d, i).sqnr >= diff->min_sqnr;
+    return n == d->n;
 }
 
 enum cli_status
@@ -151,7 +216,7 @@ diff_run(struct cli *cli, const struct diff *diff)
     bool ok = diff_check(cli, &err) && run(&job, &err) && cli_finish_stdout(&err);
     cli_progress_stop(&progress);
     const struct differences *d = &job.differences;
-    bool equal = d->count[DIFFERENCE_EQUAL] + d->count[DIFFERENCE_VALUES] == d->n;
+    bool equal = is_close(d, diff);
     sink_close(job.sink);
     outputs_clear(&job.outputs);
     differences_clear(&job.differences);

@@ -8,6 +8,8 @@
 struct diff {
     const struct naming *naming;        /* renames the tensors of A; its patterns select tensors of both. Borrowed */
     const char *report;                 /* path of a report, HTML if it ends with .html, else JSON; or NULL. Borrowed */
+    bool has_min;                       /* --min-sqnr */
+    double min_sqnr;                    /* dB: tensors that reach it count as equal for the status */
     unsigned jobs;                      /* threads; 0: one for each processor */
 };
 

@@ -37,7 +37,12 @@ fill_page(struct page *page, const struct report_file *r, struct err *err)
     else
         about.target = NULL;
     about.adapters = r->adapters;
-    return loss_page_html(page, &job->choice, job->p.losses, &about, err);
+    struct str line = { 0 };
+    cli_add_command(&line, &cmd->cli);
+    about.command = line.p;
+    bool ok = !line.failed ? loss_page_html(page, &job->choice, job->p.losses, &about, err) : err_memory(err, line.room);
+    str_clear(&line);
+    return ok;
 }
 
 static void

@@ -76,6 +76,7 @@ add_results(struct compare_job *job, size_t number, const struct compare_block *
     one->count += c->count;
     one->nonfinite += c->nonfinite;
     one->bits = one->bits || c->bits;
+    one->unexplained = one->unexplained || c->unexplained;
     if (c->most > one->most)
         one->most = c->most;
     pthread_mutex_unlock(&job->lock);

@@ -61,6 +61,34 @@ add_lanes(struct loss_lanes *to, const struct loss_lanes *from)
     }
 }
 
+/* Returns true if x rounded to the type is y; a NaN is any NaN. */
+static bool
+is_rounded(struct compare_block *c, const float *x, const float *y, size_t n)
+{
+    const enum dtype type = c->of->rounded;
+    kernel_round16 *round = c->k->round_bf16;
+    if (type == DTYPE_F16)
+        round = c->k->round_f16;
+    round(c->codes, x, n);
+    c->k->widen[type](c->fx, (const uint8_t *)c->codes, n);
+    for (size_t i = 0; i < n; i++)
+        if (c->fx[i] != y[i] && !(isnan(x[i]) && isnan(y[i])))
+            return false;
+    return true;
+}
+
+/* Notes whether rounding the quantized side explains all differences. Elements are F32 on both sides, and not in scratch memory. */
+static void
+explain(struct compare_block *c, const float *x, const float *y, size_t n)
+{
+    if (c->of->rounded == DTYPE_UNKNOWN || c->unexplained)
+        return;
+    if (c->of->rounds_a)
+        c->unexplained = !is_rounded(c, x, y, n);
+    else
+        c->unexplained = !is_rounded(c, y, x, n);
+}
+
 static void
 compare_floats(struct compare_block *c)
 {
@@ -75,6 +103,8 @@ compare_floats(struct compare_block *c)
         for (size_t i = 0; !same && i < n; i++)
             if (x[i] != y[i] && !(isnan(x[i]) && isnan(y[i])))
                 note(c, at + i);
+        if (!same)
+            explain(c, x, y, n);
         c->k->loss(&sum, x, y, n);
         if (!is_finite(&sum)) {
             leave_out(c, x, y, n);

@@ -18,9 +18,10 @@ struct compare_block {
     double most;
     uint64_t differs;                   /* the first element that differs, or DIFFERENCE_NOWHERE */
     uint64_t count, nonfinite;          /* as in struct difference */
-    bool bits;
+    bool bits, unexplained;             /* as in struct difference */
     double x[COMPARE_CHUNK], y[COMPARE_CHUNK];          /* scratch memory */
     float fx[COMPARE_CHUNK], fy[COMPARE_CHUNK];
+    uint16_t codes[COMPARE_CHUNK];
 };
 
 void compare_block(struct compare_block *c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "plan/composed.h"
 
 static const char *const words[DIFFERENCE_STATUSES] = { "equal", "equal-values", "different", "only-a", "only-b", "shape",
     "dtype" };
@@ -41,10 +42,11 @@ difference_is_pair(const struct difference *d)
 
 /* Chooses all tensors of a model, under their new names if it is A, and keeps those that the patterns select. */
 static bool
-differences_choose(struct choice *choice, const struct catalog *catalog, const struct roles *roles, const struct naming *naming,
-    bool renames, struct err *err)
+differences_choose(struct choice *choice, const struct difference_side *side, const struct naming *naming, bool renames,
+    struct err *err)
 {
-    bool ok = choice_make(choice, catalog, roles, KEEPS_NONE, DTYPE_F32, false, err);
+    bool ok = choice_make(choice, side->catalog, side->roles, KEEPS_NONE, DTYPE_F32, false, err)
+        && (!side->translate || side->translate(side->of, choice, err));
     for (size_t i = 0; ok && renames && i < choice->n; i++)
         ok = naming_name(naming, choice, &choice->list[i], err);
     return ok && (!renames || naming_check_steps(naming, choice, err)) && choice_distinct(choice, err);
@@ -86,11 +88,41 @@ is_integer(enum dtype dtype)
     return dtype_facts(dtype)->kind == DTYPE_IS_INT || dtype_facts(dtype)->kind == DTYPE_IS_BOOL;
 }
 
+void
+difference_stored(const struct chosen *chosen, const struct tensor **copy, const struct weight **decode)
+{
+    *copy = chosen->copy;
+    *decode = chosen->decode;
+    if (chosen->composed && chosen->composed->n != 0) {
+        *copy = chosen->composed->part[0].copy;
+        *decode = chosen->composed->part[0].decode;
+    }
+}
+
+/* Notes that one side is quantized and the other has a type of 16 bits, to which a dequantized copy is rounded. */
+static void
+set_rounded(struct difference *d, const struct chosen *a, const struct chosen *b)
+{
+    const struct tensor *copy_a, *copy_b;
+    const struct weight *decode_a, *decode_b;
+    difference_stored(a, &copy_a, &decode_a);
+    difference_stored(b, &copy_b, &decode_b);
+    const struct tensor *dense = copy_a;
+    if (decode_a && !decode_b)
+        dense = copy_b;
+    d->rounded = DTYPE_UNKNOWN;
+    if (!decode_a != !decode_b && dense && (dense->dtype == DTYPE_BF16 || dense->dtype == DTYPE_F16))
+        d->rounded = dense->dtype;
+    d->rounds_a = decode_a != NULL;
+}
+
 /* Returns true if both are stored in the same way: their values then have the same bits exactly if they are equal. */
 static bool
 same_type(const struct chosen *a, const struct chosen *b)
 {
     char detail_a[SCHEME_DETAIL] = "", detail_b[SCHEME_DETAIL] = "";
+    if (a->composed || b->composed)
+        return false;
     if (!a->decode || !b->decode)
         return !a->decode && !b->decode && a->copy->dtype == b->copy->dtype;
     if (a->decode->scheme != b->decode->scheme || a->decode->part[0]->dtype != b->decode->part[0]->dtype)
@@ -114,6 +146,7 @@ match(struct difference *d, struct chosen *a, struct chosen *b)
     }
     shape_numel(&ta.shape, &d->n);
     d->bits = !same_type(a, b);
+    set_rounded(d, a, b);
     if (floats)
         d->kind = ta.dtype == DTYPE_F64 || tb.dtype == DTYPE_F64 ? DIFFERENCE_DOUBLES : DIFFERENCE_FLOATS;
     else if (is_integer(ta.dtype) && is_integer(tb.dtype))
@@ -158,12 +191,12 @@ pair(struct differences *d, const struct table *table, bool *paired)
 }
 
 bool
-differences_pair(struct differences *d, const struct catalog *a, const struct roles *of_a, const struct catalog *b,
-    const struct roles *of_b, const struct naming *naming, struct err *err)
+differences_pair(struct differences *d, const struct difference_side *a, const struct difference_side *b,
+    const struct naming *naming, struct err *err)
 {
     struct table table = { 0 };
     *d = (struct differences){ 0 };
-    if (!differences_choose(&d->a, a, of_a, naming, true, err) || !differences_choose(&d->b, b, of_b, naming, false, err)
+    if (!differences_choose(&d->a, a, naming, true, err) || !differences_choose(&d->b, b, naming, false, err)
         || !check_patterns(d, naming, err))
         return false;
     keep_selected(&d->a, naming);
@@ -187,6 +220,14 @@ differences_pair(struct differences *d, const struct catalog *a, const struct ro
 
 /* --- results */
 
+static enum difference_status
+status_of(const struct difference *one)
+{
+    if (one->count != 0)
+        return one->rounded == DTYPE_UNKNOWN || one->unexplained ? DIFFERENCE_SOME : DIFFERENCE_VALUES;
+    return one->bits ? DIFFERENCE_VALUES : DIFFERENCE_EQUAL;
+}
+
 void
 differences_count(struct differences *d)
 {
@@ -194,7 +235,7 @@ differences_count(struct differences *d)
     for (size_t i = 0; i < d->n; i++) {
         struct difference *one = &d->list[i];
         if (difference_is_pair(one))
-            one->status = one->count != 0 ? DIFFERENCE_SOME : one->bits ? DIFFERENCE_VALUES : DIFFERENCE_EQUAL;
+            one->status = status_of(one);
         d->count[one->status]++;
     }
 }

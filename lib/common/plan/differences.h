@@ -11,7 +11,8 @@
 
 enum difference_status {
     DIFFERENCE_EQUAL,           /* of one type, and the values have the same bits */
-    DIFFERENCE_VALUES,          /* equal values: of other types, or zeros of other signs, or other NaN */
+    DIFFERENCE_VALUES,          /* equal values: of other types, or zeros of other signs, or other NaN; or one is quantized, the
+                                 * other F16 or BF16, and rounding to that type makes them equal */
     DIFFERENCE_SOME,            /* different values */
     DIFFERENCE_ONLY_A, DIFFERENCE_ONLY_B,
     DIFFERENCE_SHAPE,           /* other shapes; not compared */
@@ -42,6 +43,9 @@ struct difference {
     uint64_t count;                     /* elements that differ */
     uint64_t nonfinite;                 /* elements that are NaN or infinite in A or B; the figures leave them out */
     bool bits;                          /* an element has other bits */
+    enum dtype rounded;                 /* of the side that is not quantized, F16 or BF16; else DTYPE_UNKNOWN */
+    bool rounds_a;                      /* A is the quantized side */
+    bool unexplained;                   /* an element differs from the rounded one of the quantized side */
     double most;                        /* largest absolute difference */
 };
 
@@ -55,11 +59,18 @@ struct differences {
     struct losses *losses;              /* sums of each compared pair, by its number in the list; owned */
 };
 
-/* Pairs the tensors. `naming` renames the tensors of A; its patterns select tensors by their new names. Catalogs and roles are
- * borrowed. Fails with ERR_UNSUPPORTED if a weight cannot be dequantized, and with ERR_USAGE for a pattern that matches no
+/* One of the two models, borrowed. `translate`, if it is not NULL, replaces its tensors by those of another naming scheme. */
+struct difference_side {
+    const struct catalog *catalog;
+    const struct roles *roles;
+    bool (*translate)(void *of, struct choice *choice, struct err *err);
+    void *of;
+};
+
+/* Pairs the tensors. `naming` renames the tensors of A; its patterns select tensors by their new names. Fails with ERR_UNSUPPORTED if a weight cannot be dequantized, and with ERR_USAGE for a pattern that matches no
  * tensor. Clear it also after a failure. */
-bool differences_pair(struct differences *d, const struct catalog *a, const struct roles *of_a, const struct catalog *b,
-    const struct roles *of_b, const struct naming *naming, struct err *err);
+bool differences_pair(struct differences *d, const struct difference_side *a, const struct difference_side *b,
+    const struct naming *naming, struct err *err);
 void differences_clear(struct differences *d);
 
 /* After all pairs are compared: sets the status of each, and the counts. */
@@ -70,6 +81,10 @@ bool difference_is_pair(const struct difference *d);
 
 /* Returns the figures of a compared pair: A is the signal, and A - B the noise. n is the number of finite elements. */
 struct loss difference_loss(const struct differences *d, size_t i);
+
+/* Returns the tensor or weight that a chosen one is stored as, in *copy or *decode; of one that is composed, its first part. Both are
+ * NULL for generated numbers. */
+void difference_stored(const struct chosen *chosen, const struct tensor **copy, const struct weight **decode);
 
 /* Returns the tensor, of A if it has it. */
 struct tensor difference_tensor(const struct difference *d);

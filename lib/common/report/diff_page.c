@@ -1,14 +1,28 @@
 /* The HTML page of a comparison. It has the heat maps and charts of the page about quantization error, with B as the encoded A. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/diff_report.h"
 #include "report/html.h"
 #include "report/loss_charts.h"
+#include "report/loss_style.h"
 
-/* Makes an item of each pair with figures. Returns NULL on failure; the caller frees them. */
+/* A pair with figures, and the word for its type. */
+struct diff_item {
+    char word[SCHEME_WORD];
+};
+
+/* Returns what a cell shows: the type in B, or "=". */
+static const char *
+item_type(struct diff_item *item, const struct difference *one)
+{
+    return one->status == DIFFERENCE_SOME ? diff_report_type(item->word, one->b) : "=";
+}
+
+/* Makes an item of each pair with figures. Returns NULL on failure; the caller frees them. `words` has one for each tensor. */
 static struct loss_item *
-make_items(size_t *n, const struct differences *d, struct err *err)
+make_items(size_t *n, struct diff_item *words, const struct differences *d, struct err *err)
 {
     struct loss_item *items = calloc(d->n + 1, sizeof *items);
     *n = 0;
@@ -19,7 +33,7 @@ make_items(size_t *n, const struct differences *d, struct err *err)
         if (!difference_is_pair(one) || one->kind == DIFFERENCE_BYTES || one->n == 0)
             continue;
         const struct tensor t = difference_tensor(one);
-        items[(*n)++] = (struct loss_item){ .name = t.name, .name_len = t.name_len, .weighed = true, .type = "B",
+        items[(*n)++] = (struct loss_item){ .name = t.name, .name_len = t.name_len, .weighed = true, .type = item_type(&words[i], one),
             .loss = losses_of(d->losses, i) };
     }
     return items;
@@ -33,8 +47,10 @@ add_begin(struct str *out, const struct diff_report *r)
     html_text(out, r->a, strlen(r->a));
     str_text(out, ", B is ");
     html_text(out, r->b, strlen(r->b));
-    str_format(out, "</p>\n<p class=\"muted\">Each value <i>x</i> of A compared with the value <i>y</i> of B; quantized weights "
-        "are dequantized. Written by %s %s.</p>\n</header>\n<main>\n", r->tool, r->version);
+    str_text(out, "</p>\n<p class=\"muted\">Each value <i>x</i> of A compared with the value <i>y</i> of B; quantized weights are "
+        "dequantized. A cell has the type in B, or = for equal values.</p>\n");
+    html_made(out, r->tool, r->version, r->command);
+    str_text(out, "</header>\n<main>\n");
 }
 
 static void
@@ -43,14 +59,22 @@ add_tiles(struct str *out, const struct differences *d)
     static const char *const titles[DIFFERENCE_STATUSES] = { "Equal", "Equal values", "Different", "Only in A", "Only in B",
         "Other shape", "Other type" };
     str_text(out, "<dl class=\"tiles\">\n");
+    const struct loss all = losses_all(d->losses);
     html_tile(out, "Total SQNR");
-    html_sqnr(out, losses_all(d->losses).sqnr);
+    html_sqnr(out, all.sqnr);
+    str_text(out, isfinite(all.sqnr) ? " dB" : "");
     html_tile_note(out);
+    str_text(out, "relative error ");
+    html_number(out, 100 * loss_items_relative(all.noise, all.signal));
+    str_text(out, " %");
     html_tile_end(out);
     for (int i = 0; i < DIFFERENCE_STATUSES; i++) {
+        if (d->count[i] == 0 && i != DIFFERENCE_EQUAL && i != DIFFERENCE_SOME)
+            continue;
         html_tile(out, titles[i]);
         str_format(out, "%zu", d->count[i]);
         html_tile_note(out);
+        str_text(out, d->count[i] == 1 ? "tensor" : "tensors");
         html_tile_end(out);
     }
     str_text(out, "</dl>\n");
@@ -82,7 +106,12 @@ diff_report_html(struct page *page, const struct diff_report *r, struct err *err
 {
     struct loss_map map = { 0 };
     size_t n;
-    struct loss_item *items = make_items(&n, r->d, err);
+    struct diff_item *words = calloc(r->d->n + 1, sizeof *words);
+    struct loss_item *items = NULL;
+    if (words)
+        items = make_items(&n, words, r->d, err);
+    else
+        err_memory(err, (r->d->n + 1) * sizeof *words);
     bool ok = items && loss_map_make(&map, items, n, err);
     if (ok) {
         add_begin(&page->text, r);
@@ -91,9 +120,11 @@ diff_report_html(struct page *page, const struct diff_report *r, struct err *err
         loss_charts_add_panels(page, &map);
         add_tables(page, r->d);
         str_text(&page->text, "</main>\n");
+        html_lines(&page->text, loss_terms);
         html_end(&page->text);
     }
     loss_map_clear(&map);
     free(items);
+    free(words);
     return ok;
 }

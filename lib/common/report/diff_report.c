@@ -19,16 +19,31 @@ diff_report_worst(const struct differences *d)
 
 /* --- rows */
 
+const char *
+diff_report_type(char word[SCHEME_WORD], const struct chosen *chosen)
+{
+    const struct tensor *copy = NULL;
+    const struct weight *decode = NULL;
+    if (chosen)
+        difference_stored(chosen, &copy, &decode);
+    if (decode && dtype_facts(decode->part[0]->dtype)->elems > 1)      /* blocks of GGUF, as amn-parse calls them */
+        return dtype_name(decode->part[0]->dtype);
+    if (decode)
+        return scheme_word(decode, word);
+    if (copy)
+        return dtype_name(copy->dtype);
+    return chosen ? "F32" : NULL;
+}
+
 /* Adds the type that a tensor is stored in, and its shape; nothing if a model lacks it. */
 static void
 add_side(struct columns *c, const struct chosen *chosen, const char *dtype, const char *heading, const char *shape)
 {
     char word[SCHEME_WORD];
-    const char *stored = NULL;
-    if (chosen && !chosen->decode)
-        stored = dtype_name(chosen->copy->dtype);
-    const struct tensor t = chosen ? chosen_tensor(chosen) : (struct tensor){ 0 };
-    columns_text(c, dtype, heading, chosen && chosen->decode ? scheme_word(chosen->decode, word) : stored);
+    struct tensor t = { 0 };
+    if (chosen)
+        t = chosen_tensor(chosen);
+    columns_text(c, dtype, heading, diff_report_type(word, chosen));
     if (c->form == COLUMNS_JSON && chosen)
         ndjson_dims(c->page, shape, &t.shape);
     else if (c->form == COLUMNS_JSON)
@@ -70,17 +85,50 @@ diff_report_row(struct columns *c, const struct differences *d, size_t i)
     columns_end(c);
 }
 
+/* Adds what all compared pairs have together. */
+static void
+add_json_total(struct page *page, const struct differences *d)
+{
+    static const char *const keys[DIFFERENCE_STATUSES] = { "equal", "equal_values", "different", "only_a", "only_b", "shape", "dtype" };
+    const struct loss all = losses_all(d->losses);
+    uint64_t n = 0, count = 0, nonfinite = 0;
+    double most = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        const struct difference *one = &d->list[i];
+        if (!difference_is_pair(one))
+            continue;
+        n += one->n;
+        count += one->count;
+        nonfinite += one->nonfinite;
+        most = fmax(most, one->most);
+    }
+    ndjson_begin(page);
+    ndjson_u64(page, "total", d->n);
+    for (int i = 0; i < DIFFERENCE_STATUSES; i++)
+        ndjson_u64(page, keys[i], d->count[i]);
+    ndjson_u64(page, "elements", n);
+    ndjson_u64(page, "differing", count);
+    ndjson_u64(page, "nonfinite", nonfinite);
+    ndjson_f64(page, "max_abs", most);
+    ndjson_f64(page, "mean_abs", all.distance);
+    ndjson_f64(page, "sqnr_db", all.sqnr);
+    ndjson_f64(page, "cosine", all.cosine);
+    ndjson_end(page);
+}
+
 void
 diff_report_json(struct page *page, const struct diff_report *r)
 {
     struct columns c = { .page = page, .form = COLUMNS_JSON };
     for (size_t i = 0; i < r->d->n && page->sys == 0; i++)
         diff_report_row(&c, r->d, i);
+    if (page->sys == 0)
+        add_json_total(page, r->d);
 }
 
 /* --- text */
 
-enum { NAME_MIN = 16, FIGURES = 48 };
+enum { NAME_MIN = 16, FIGURES = 52 };
 
 static const struct {
     const char *label;
@@ -135,13 +183,24 @@ name_width(const struct page *page)
     return NAME_MIN;
 }
 
+/* Adds a number in a column of 11, with fixed decimals. */
 static void
-add_number(struct str *out, double v, int digits)
+add_fixed(struct str *out, double v, int decimals)
 {
     if (isnan(v))
-        str_format(out, "%10s", "-");
+        str_format(out, "%11s", "-");
     else
-        str_format(out, "%10.*g", digits, v);
+        str_format(out, "%11.*f", decimals, v);
+}
+
+/* Adds a number in a column of 11, with three digits. */
+static void
+add_number(struct str *out, double v)
+{
+    if (isnan(v))
+        str_format(out, "%11s", "-");
+    else
+        str_format(out, "%11.3g", v);
 }
 
 /* Adds the figures first, so that names of any length do not move them. */
@@ -153,10 +212,10 @@ diff_report_add_row(struct page *page, const struct differences *d, size_t i)
     struct loss loss = difference_loss(d, i);
     if (d->list[i].kind == DIFFERENCE_BYTES)
         loss = (struct loss){ .sqnr = NAN, .most = NAN, .distance = NAN, .cosine = NAN };
-    add_number(out, loss.sqnr, 4);
-    add_number(out, loss.most, 3);
-    add_number(out, loss.distance, 3);
-    add_number(out, loss.cosine, 6);
+    add_fixed(out, loss.sqnr, 2);
+    add_number(out, loss.most);
+    add_number(out, loss.distance);
+    add_fixed(out, loss.cosine, 6);
     str_text(out, "  ");
     struct str name = { 0 };
     str_add_escaped(&name, t.name, t.name_len);
@@ -176,7 +235,7 @@ add_worst(struct page *page, const struct diff_report *r)
         return;
     str_text(&page->text, "\n");
     screen_begin(&page->text, &page->screen, SCREEN_HEADING);
-    str_format(&page->text, "%10s%10s%10s%10s  %s", "SQNR, dB", "largest", "mean", "cosine", r->all || worst.n == count ? "Tensor"
+    str_format(&page->text, "%11s%11s%11s%11s  %s", "SQNR, dB", "largest", "mean", "cosine", r->all || worst.n == count ? "Tensor"
         : "Worst tensors");
     screen_end(&page->text, &page->screen, SCREEN_HEADING);
     str_text(&page->text, "\n");

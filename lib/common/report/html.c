@@ -1,7 +1,9 @@
 #include "report/html.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report/loss_style.h"
 
@@ -36,6 +38,22 @@ html_begin(struct str *out, const char *title, const char *about)
     str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>");
     add_title(out, title, about);
     str_text(out, "</h1>\n");
+}
+
+void
+html_made(struct str *out, const char *tool, const char *version, const char *command)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    char day[16] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+    if (epoch && *epoch)
+        now = (time_t)strtoll(epoch, NULL, 10);
+    if (gmtime_r(&now, &parts))
+        strftime(day, sizeof day, "%Y-%m-%d", &parts);
+    str_format(out, "<p class=\"muted\">Written by %s %s on %s (UTC):</p>\n<p><code>", tool, version, day);
+    html_text(out, command, strlen(command));
+    str_text(out, "</code></p>\n");
 }
 
 void

@@ -7,6 +7,9 @@
 /* Begins a page of the style of loss_style.h, up to its heading "TITLE ABOUT". `about` is escaped here; NULL for none. */
 void html_begin(struct str *out, const char *title, const char *about);
 
+/* Appends a paragraph: the program, the day (of $SOURCE_DATE_EPOCH if it is set), and the command line, any bytes. */
+void html_made(struct str *out, const char *tool, const char *version, const char *command);
+
 /* Appends a tile: its title, then a large text, a note below it, and the end. */
 void html_tile(struct str *out, const char *title);
 void html_tile_note(struct str *out);

@@ -236,7 +236,7 @@ x_of(const struct panel_axis *axis, uint64_t layer)
 static double
 y_of(const struct loss_map *map, double sqnr)
 {
-    return PANEL_BOTTOM - (PANEL_BOTTOM - PANEL_TOP) * (sqnr - map->low) / (map->high - map->low);
+    return PANEL_BOTTOM - (PANEL_BOTTOM - PANEL_TOP) * (fmin(sqnr, map->high) - map->low) / (map->high - map->low);
 }
 
 static void
@@ -309,11 +309,14 @@ add_panel(struct str *out, const struct loss_map *map, const struct panel_axis *
     str_text(out, "</svg></figure>\n");
 }
 
-/* Returns true if a kind has weights in several layers. */
+/* Returns true if a kind has weights with errors in several layers. */
 static bool
 has_panel(const struct loss_map *map, uint32_t k)
 {
-    return map->cells[map->kinds[k].cell - 1].next != 0;
+    size_t n = 0;
+    for (uint32_t c = map->kinds[k].cell; c != 0; c = map->cells[c - 1].next)
+        n += isfinite(sqnr_of(&map->cells[c - 1]));
+    return n > 1;
 }
 
 /* Appends the charts of a stack, with its name if there are several stacks. Returns false if no kind has one. */
@@ -349,5 +352,5 @@ loss_charts_add_panels(struct page *page, const struct loss_map *map)
     for (size_t i = 0; i < map->nstacks; i++)
         if (!map->stacks[i].apart)
             any = add_stack_panels(page, map, &map->stacks[i], grids > 1) || any;
-    str_text(out, any ? "</section>\n" : "<p>No kind of weight is in several layers.</p>\n</section>\n");
+    str_text(out, any ? "</section>\n" : "<p>No kind of weight has errors in several layers.</p>\n</section>\n");
 }

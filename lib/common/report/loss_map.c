@@ -131,11 +131,12 @@ widen(struct loss_map *map, double sqnr)
     map->high = fmax(map->high, sqnr);
 }
 
-/* Sets the range to the SQNR of all cells shown, and at least 2 dB, so that small differences look small. */
+/* Sets the range to the SQNR of all cells shown, and at least 2 dB, so that small differences look small; above
+ * 50 dB from the lowest, all is alike. */
 static void
 find_range(struct loss_map *map)
 {
-    enum { LEAST = 2, MOST = 5 };
+    enum { LEAST = 2, MOST = 5, MOST_RANGE = 50 };
     map->low = INFINITY;
     map->high = -INFINITY;
     for (size_t i = 0; i < map->ncells; i++)
@@ -147,7 +148,10 @@ find_range(struct loss_map *map)
     if (map->low > map->high)
         map->low = map->high = 0;
     map->low = floor(map->low);
-    map->high = fmax(ceil(map->high), map->low + LEAST);
+    map->high = fmin(map->high, map->low + MOST_RANGE);
+    /* each colour stands for a multiple of 0.5 dB, or 0.2 in a small range */
+    const double unit = map->high - map->low > LEAST ? 0.5 : 0.2;
+    map->high = map->low + LOSS_MAP_LEVELS * unit * fmax(1, ceil((map->high - map->low) / (LOSS_MAP_LEVELS * unit)));
     map->step = loss_map_step(map->high - map->low, MOST);
 }
 

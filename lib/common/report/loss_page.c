@@ -95,8 +95,10 @@ add_begin(const struct loss_page *p)
 {
     struct str *out = &p->page->text;
     html_begin(out, p->losses ? "Quantization error of" : "Adapters in", p->about->model);
-    str_format(out, "<p class=\"muted\">%sWritten by %s %s.</p>\n</header>\n", p->losses ? "Each weight <i>x</i> of the input "
-        "compared with its value <i>y</i> after quantization. " : "", p->about->tool, p->about->version);
+    if (p->losses)
+        str_text(out, "<p class=\"muted\">Each weight <i>x</i> of the input compared with its value <i>y</i> after quantization.</p>\n");
+    html_made(out, p->about->tool, p->about->version, p->about->command);
+    str_text(out, "</header>\n");
 }
 
 static void

@@ -1,5 +1,5 @@
 /* loss_page: quantization error as a page for people: headline numbers, heat maps, charts and tables, in one HTML file that
- * loads nothing. Equal jobs produce equal bytes: it has no date and no random value. */
+ * loads nothing. Equal jobs of a day produce equal bytes. */
 #ifndef REPORT_LOSS_PAGE_H
 #define REPORT_LOSS_PAGE_H
 
@@ -11,6 +11,7 @@
 struct loss_about {
     const char *model;          /* the operand, any bytes */
     const char *tool, *version; /* "amn-forget", "0.1.0" */
+    const char *command;        /* the command line */
     const char *scheme;         /* "q4_k_m", or NULL if each weight has one of several that were allowed */
     const struct shift_report *adapters;        /* how adapters show in the output, or NULL */
     const char *target;         /* "target: 4.5 bits per weight", or NULL */
