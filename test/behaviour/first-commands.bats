@@ -504,6 +504,11 @@ rows = [l for l in lines if "[" in l]
 assert len({wide(l[:l.index("[")]) for l in rows}) == 1, rows
 assert any("..." in l for l in rows) and any("日本語" in l for l in rows)
 PYTHON
+    "$helpers/weights" deep.safetensors \
+        $(for k in q k v; do echo model.language_model.layers.10.self_attention.projections.inner.${k}_proj.weight=BF16:64x128; done)
+    "$helpers/pty" --columns 80 amn-parse deep.safetensors >shown 2>&1
+    [ "$(grep -oE '(q|k|v)_proj.weight' shown | sort -u | wc -l)" -eq 3 ]
+    grep -q '49152 parameters\|24576 parameters' shown
     try 0 env COLUMNS=60 amn-parse --human long.safetensors
     grep -q 'model.language_model.layers.0.0*7.weight' out
     try 0 env COLUMNS=50 "$helpers/pty" sh -c 'TERM=dumb exec amn-convert --dry-run --to npz long.safetensors'
@@ -880,4 +885,46 @@ END
     jq -e '.quantization_config.quant_method == "fp8"' fp8/config.json
     try 0 amn convert --to hf --scheme fp8 -o converted/ q.gguf
     diff -r fp8 converted
+}
+
+@test "directories of other programs, and files beside models, are named with what to do" {
+    mkdir -p ads/a ads/b ds/step dcp tf ox/onnx
+    for d in ads/a ads/b; do
+        echo '{}' >$d/adapter_config.json
+        cp "$fx/good-plain.safetensors" $d/adapter_model.safetensors
+    done
+    model
+    try 66 amn dequantize -o x.safetensors --adapter ads in
+    grep -qE 'its subdirectories do \((a, b|b, a)\): give one of them' err
+    try 66 amn inspect ads
+    grep -qF 'its subdirectories have (a, b)' err
+    touch ds/zero_to_fp32.py ds/step/mp_rank_00_model_states.pt ds/step/zero_pp_rank_0_mp_rank_00_optim_states.pt
+    for d in ds ds/step; do
+        try 69 amn inspect $d
+        grep -qF "python zero_to_fp32.py DIR FILE" err
+    done
+    cp "$fx/good-plain.safetensors" ds/model.safetensors
+    try 0 amn inspect ds
+    touch dcp/.metadata dcp/__0_0.distcp
+    try 69 amn inspect dcp
+    grep -qF 'torch.distributed.checkpoint' err
+    touch tf/checkpoint tf/model.ckpt.index tf/model.ckpt.data-00000-of-00001
+    try 69 amn inspect tf
+    grep -qF 'a checkpoint of TensorFlow' err
+    touch ox/config.json ox/onnx/model.onnx
+    try 66 amn inspect ox
+    grep -qF 'its subdirectories have (onnx)' err
+    try 0 amn convert -o x.gguf in
+    grep -qF 'the directory has no config.json, which gives it' err
+    printf 'Rar!\032\007\001\000%040d' 0 >m.rar
+    try 69 amn inspect m.rar
+    grep -qF "unrar x FILE" err
+    printf '\002\000\000\000\021\000\000\000blk.0.attn.weight%020d' 0 >imatrix.dat
+    try 65 amn inspect imatrix.dat
+    grep -qF -- '--imatrix FILE' err
+    for magic in jartsr= APEDBG=; do
+        printf "$magic%060d" 0 >m.llamafile
+        try 69 amn inspect m.llamafile
+        grep -qF "unzip FILE '*.gguf'" err
+    done
 }

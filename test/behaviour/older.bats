@@ -355,10 +355,15 @@ for n in [n for n in tensors if n.endswith('.experts.gate_up_proj')]:
     same_file gpt_oss.gguf single.gguf
 }
 
-@test "a diff of a GGUF file and a directory says how to compare them" {
+@test "a GGUF file and a directory are compared by the family; of an unknown class, a warning says how" {
     usual llama3
-    try 0 amn-inspect --diff llama3.gguf llama3 || try 1 amn-inspect --diff llama3.gguf llama3
-    grep -q 'amn convert --to gguf --dtype f32 -o - llama3 | amn diff llama3.gguf -' err
+    try 0 amn-inspect --diff llama3.gguf llama3
+    try 0 amn-inspect --diff llama3 llama3.gguf
+    cp -r llama3 unknown
+    jq '.architectures = ["Nobody"]' llama3/config.json >unknown/config.json
+    try 1 amn-inspect --diff llama3.gguf unknown
+    grep -q 'names are not those of GGUF: .*Nobody' err
+    grep -q 'amn convert --to gguf --dtype f32 -o - unknown | amn diff llama3.gguf -' err
     amn-convert -q --to gguf --dtype f32 llama3 >f32.gguf
     amn-inspect --diff llama3.gguf f32.gguf | jq -r 'select(.name).status' | sort -u >status
     refute grep -qE 'different|only' status

@@ -42,6 +42,28 @@ exists(bool *there, const char *dir, size_t n, const char *name, struct err *err
     return ok;
 }
 
+/* Appends the names of the subdirectories that have an adapter of PEFT, "a, b". Returns their number. */
+static size_t
+list_adapters(struct str *names, const char *dir)
+{
+    struct err ignored;
+    const char *name;
+    char shown[STR_SHOWN];
+    size_t n = 0;
+    err_init(&ignored);
+    DIR *d = opendir(dir);
+    while (d && (name = folder_next(d, &ignored)) != NULL) {
+        bool there = false;
+        char *below = name[0] == '.' ? NULL : folder_path(dir, strlen(dir), name, &ignored);
+        if (below && exists(&there, below, strlen(below), "adapter_config.json", &ignored) && there)
+            str_format(names, "%s%s", n++ != 0 ? ", " : "", str_shown(shown, name, strlen(name)));
+        free(below);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
 /* Finds the only file of a directory that can be an adapter. */
 static bool
 find_only(char **path, const char *dir, struct err *err)
@@ -58,6 +80,11 @@ find_only(char **path, const char *dir, struct err *err)
         if ((str_ends(name, ".safetensors") || str_ends(name, ".gguf")) && name[0] != '.' && n++ == 0)
             str_text(&found, name);
     closedir(d);
+    struct str below = { 0 };
+    if (n == 0 && err->kind == ERR_NONE && list_adapters(&below, dir) != 0 && !below.failed)
+        err_set(err, ERR_OPEN, "%s contains no adapter, but its subdirectories do (%s): give one of them, or --adapter for each", shown,
+            below.p);
+    str_clear(&below);
     bool ok = err->kind == ERR_NONE && (!found.failed || err_memory(err, found.room))
         && (n != 0 || err_set(err, ERR_OPEN, "%s contains no adapter: expected adapter_model.safetensors, "
             "adapter_model.bin, adapters.safetensors or pytorch_lora_weights.safetensors", shown))

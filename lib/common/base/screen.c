@@ -123,7 +123,10 @@ screen_shorten(struct str *s, const char *p, size_t n, size_t width, bool end)
         str_add(s, p, all <= width ? n : 0);
         return;
     }
-    size_t head = end ? width - DOTS : (width - DOTS) / 2, tail = width - DOTS - head;
+    size_t head = (width - DOTS) / 3, tail;
+    if (end)
+        head = width - DOTS;
+    tail = width - DOTS - head;
     while (len = next_character(p + i, n - i, &w), seen + w <= head) {
         i += len;
         seen += w;

@@ -177,6 +177,9 @@ warn_of_architecture(const struct command *cmd, const struct model *model, const
     if (format && strcmp(format, "GGUF") == 0)
         cli_note(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; add keys with "
             "--gguf-kv or --gguf-metadata");
+    else if (model->folder)
+        cli_warn(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key: the directory has "
+            "no config.json, which gives it; copy that of the model into the directory, or name it with --config FILE");
     else
         cli_warn(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; give the model "
             "directory instead of a file, or add keys with --gguf-kv");

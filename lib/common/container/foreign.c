@@ -173,6 +173,15 @@ is_ctranslate2(const uint8_t *head, size_t n)
     return len > 5 && len < 64 && n >= 6 + len && memcmp(head + 6 + len - 5, "Spec", 5) == 0;
 }
 
+/* Recognizes an importance matrix before GGUF: the number of entries, then the length and the name of the first, a weight. */
+static bool
+is_imatrix(const uint8_t *head, size_t n)
+{
+    static const char end[] = ".weight";
+    size_t len = n >= 8 && load_le32(head) > 0 && load_le32(head) < 1 << 20 ? load_le32(head + 4) : 0;
+    return len > sizeof end && len < 128 && n >= 8 + len && memcmp(head + 8 + len - (sizeof end - 1), end, sizeof end - 1) == 0;
+}
+
 /* Recognizes the XML of OpenVINO, whose first element after declarations and comments is <net name="..." version="...">. */
 static bool
 is_openvino(const uint8_t *head, size_t n)
@@ -247,6 +256,7 @@ static const struct foreign table[] = {
     { "LITERTLM", 8, 0, ERR_UNSUPPORTED, NULL, "this is a LiteRT-LM model" ELSEWHERE },
     { "ORTM", 4, 4, ERR_UNSUPPORTED, NULL, "this is a model of ONNX Runtime (ORT format)" ELSEWHERE },
     { "ET12", 4, 4, ERR_UNSUPPORTED, NULL, executorch },
+    { "eh00", 4, 8, ERR_UNSUPPORTED, NULL, executorch },
     { "FT01", 4, 4, ERR_UNSUPPORTED, NULL, executorch },
     { "NRUB", 4, 0, ERR_UNSUPPORTED, NULL, "this is a model of Burn (burnpack)" ELSEWHERE },
     { "7767517\n", 8, 0, ERR_UNSUPPORTED, NULL, ncnn },
@@ -261,6 +271,10 @@ static const struct foreign table[] = {
     { "\xef\xbe\xad\xde", 4, 64, ERR_UNSUPPORTED, NULL, coreml },                    /* weight.bin */
     { "model_checkpoint_path:", 22, 0, ERR_UNSUPPORTED, NULL, tensorflow },
     { "MZqFpD", 6, 0, ERR_UNSUPPORTED, NULL, llamafile },
+    { "jartsr=", 7, 0, ERR_UNSUPPORTED, NULL, llamafile },
+    { "APEDBG=", 7, 0, ERR_UNSUPPORTED, NULL, llamafile },
+    { "Rar!\x1a\x07", 6, 0, ERR_UNSUPPORTED, NULL, "this is a RAR archive, which is not supported: extract it with 'unrar x FILE' and "
+        "give the model in it" },
     { "ustar", 5, 257, ERR_UNSUPPORTED, NULL, tar },
     { "PAR1", 4, 0, ERR_MALFORMED, NULL, parquet },
     { "\x7f" "ELF", 4, 0, ERR_MALFORMED, NULL, program },
@@ -273,6 +287,8 @@ static const struct foreign table[] = {
     { "\x08\1\x12", 3, 0, ERR_UNSUPPORTED, is_saved_model, tensorflow },
     { "\n", 1, 0, ERR_UNSUPPORTED, is_graph_def, tensorflow },
     { "\n", 1, 0, ERR_MALFORMED, is_pieces_model, tokenizer },
+    { NULL, 0, 0, ERR_MALFORMED, is_imatrix, "this is an importance matrix of llama-imatrix, not a model: give it to amn quantize with "
+        "--imatrix FILE" },
     { NULL, 0, 0, ERR_UNSUPPORTED, is_ctranslate2, "this is a CTranslate2 model, which is not supported: look for the model that it "
         "was converted from, in safetensors format" },
     { NULL, 0, 0, ERR_UNSUPPORTED, is_msgpack, "this is a MessagePack file, as Flax writes it, which is not supported: load it with "

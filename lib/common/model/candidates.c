@@ -181,6 +181,8 @@ list(struct candidates *c, const char *dir, struct err *err)
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL) {
         c->distributed = c->distributed || strcmp(name, ".metadata") == 0 || str_ends(name, ".distcp");
+        c->deepspeed = c->deepspeed || strcmp(name, "zero_to_fp32.py") == 0 || str_ends(name, "_model_states.pt");
+        c->tensorflow = c->tensorflow || str_ends(name, ".data-00000-of-00001");
         ok = !step_of(NULL, name) || names_add(&c->names, name, strlen(name), err);
     }
     closedir(d);
@@ -340,7 +342,7 @@ holds_model(const char *dir, const char *name)
     const char *file;
     bool found = false;
     while (d && !found && (file = folder_next(d, &ignored)) != NULL)
-        found = candidates_is_model(file);
+        found = step_of(NULL, file) != NULL;
     if (d)
         closedir(d);
     free(path);
@@ -399,6 +401,27 @@ refuse_none(const char *dir, struct err *err)
     return false;
 }
 
+/* Returns true if the files of a step are safetensors, which trainers write beside a checkpoint of their own. */
+static bool
+is_safe(const struct candidate_step *step)
+{
+    return step && strstr(step->pattern[0], ".safetensors") != NULL;
+}
+
+/* Fails for a directory of another program's checkpoint, and says how that program converts it. Its files do not count as models. */
+static bool
+refuse_checkpoint(const struct candidates *c, struct err *err)
+{
+    if (c->distributed)
+        return err_set(err, ERR_UNSUPPORTED, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
+            "supported: " CONTAINER_DCP_MERGE);
+    if (c->deepspeed)
+        return err_set(err, ERR_UNSUPPORTED, "this is a checkpoint of DeepSpeed, which is not supported: merge its parts with 'python "
+            "zero_to_fp32.py DIR FILE' (the script is in the directory above the parts)");
+    return err_set(err, ERR_UNSUPPORTED, "this is a checkpoint of TensorFlow, which is not supported: look for the same model in "
+        "safetensors or GGUF format");
+}
+
 bool
 candidates_choose(struct candidates *c, const char *dir, struct err *err)
 {
@@ -417,10 +440,10 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
             c->chosen = c->names.name[i];
         best = step;
     }
-    if (ok && !best && c->distributed)
-        err_set(err, ERR_UNSUPPORTED, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
-            "supported: " CONTAINER_DCP_MERGE);
-    else if (ok && !best)
+    if (ok && ((!best && (c->distributed || c->tensorflow)) || (c->deepspeed && !is_safe(best)))) {
+        c->chosen = NULL;
+        refuse_checkpoint(c, err);
+    } else if (ok && !best)
         refuse_none(dir, err);
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
         c->shards = part.count;

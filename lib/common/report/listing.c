@@ -13,6 +13,7 @@ enum { NAME, TYPE, SHAPE, SIZE, LAST, COLUMNS };
 struct listing_row {
     struct str cell[COLUMNS];
     size_t width[COLUMNS];      /* of the column; LAST is not padded */
+    bool long_name;             /* a name is wider than COLUMN_MAX */
 };
 
 static void
@@ -67,6 +68,7 @@ listing_measure(struct listing_row *r)
         size_t width = columns_of(&r->cell[c]);
         if (width > r->width[c] && (width <= COLUMN_MAX || c == LAST))
             r->width[c] = width;
+        r->long_name = r->long_name || (c == NAME && width > COLUMN_MAX);
     }
 }
 
@@ -77,6 +79,8 @@ listing_fit(struct listing_row *r, const struct screen *screen)
     size_t others = r->width[TYPE] + r->width[SHAPE] + r->width[SIZE] + (COLUMNS - 1) * GAP, room, last = r->width[LAST];
     if (screen->columns == SIZE_MAX)
         return;
+    if (r->long_name)
+        r->width[NAME] = COLUMN_MAX;
     if (screen->columns > others + NAME_MIN + LAST_MIN)
         room = screen->columns - others;
     else
@@ -146,7 +150,12 @@ listing_add(struct page *page, const struct listing *list)
         print(page, &r, list->add_last(&r.cell[LAST], list->own, i));
     }
     set_totals(&r, list);
-    print_text(page, &r, list->totals, SCREEN_PLAIN);
+    if (page->screen.columns != SIZE_MAX && strlen(list->totals) > r.width[LAST]) {     /* on a line of its own */
+        print_text(page, &r, "", SCREEN_PLAIN);
+        str_format(&page->text, "%s\n", list->totals);
+    } else {
+        print_text(page, &r, list->totals, SCREEN_PLAIN);
+    }
     for (int c = 0; c < COLUMNS; c++)
         str_clear(&r.cell[c]);
 }

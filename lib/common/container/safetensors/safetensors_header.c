@@ -142,6 +142,9 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
     const char *p = decoded(r, &text, &n);
     if (!p)
         return false;
+    if ((n == 2 && memcmp(p, "Q4", 2) == 0) || (n == 2 && memcmp(p, "Q5", 2) == 0))
+        return err_at(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json), "tensor %s: dtype %.2s of Jlama, which is not supported: look for "
+            "the model that it was quantized from", entry_shown(r, name, e), p);
     if (!dtype_from_tag(&dtype, p, n))
         return err_at(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json),
             "tensor %s: unknown dtype %s, expected one that safetensors defines (InvalidHeaderDeserialization)",
