@@ -260,3 +260,30 @@ END
     timeout 30 amn-forget -q --scheme nf4 -o e/ m/
     [ "$(jq '.quantization_config.llm_int8_skip_modules | length' e/config.json)" -eq 12004 ]
 }
+
+@test "ModelSlim, Quark, Gemma, MiniMax and AutoRound: what their loaders read, and the same scheme read back" {
+    "$helpers/weights" model.safetensors m.a.weight=BF16:64x256 m.norm.weight=BF16:1x256
+    mkdir in
+    mv model.safetensors in
+    echo '{"model_type": "qwen3"}' >in/config.json
+    for s in modelslim-w8a8 modelslim-w4a8 quark-int4 gemma-8bit gemma-4bit minimax-mxfp8 nvfp4-e5m3; do
+        amn-forget -q --scheme $s -o $s/ in
+        [ "$(amn-inspect --json $s | jq -r '.. | .scheme? // empty' | grep -c "^$s$")" -ge 1 ]
+        amn-remember -q --to f32 -o $s.safetensors $s
+        amn-forget -q --exact=f32 --scheme $s -o again/ $s
+        cmp $s/model.safetensors again/model.safetensors
+        rm -r again
+    done
+    jq -e '.quant_method == "mxfp8" and .weight_block_size == [1, 32]' <(jq .quantization_config minimax-mxfp8/config.json)
+    jq -e '.quant_method == "gemma" and .num_bits == 4' <(jq .quantization_config gemma-4bit/config.json)
+    jq -e '.export.pack_method == "reorder" and .global_quant_config.weight.group_size == 128' <(jq .quantization_config quark-int4/config.json)
+    jq -e '.format == "nvfp4-e5m3-pack-quantized"' <(jq .quantization_config nvfp4-e5m3/config.json)
+    for s in modelslim-w8a8=W8A8_DYNAMIC modelslim-w4a8=W4A8_DYNAMIC; do
+        folder=${s%=*}
+        jq -e 'has("quantization_config") | not' $folder/config.json
+        jq -e --arg word "${s#*=}" '.model_quant_type == $word and ."m.a.weight" == $word and ."m.a.weight_scale" == $word
+            and ."m.norm.weight" == "FLOAT"' $folder/quant_model_description.json
+    done
+    amn-remember -q -o back/ modelslim-w8a8
+    [ ! -e back/quant_model_description.json ]
+}

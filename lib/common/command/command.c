@@ -361,7 +361,7 @@ tell_loaders(struct job *job, struct err *err)
     if (!job->dir.path || job->choice.encoded == 0)
         return true;
     bool ok = hf_quantization_make(config, &job->choice, job->reduction.encoder, job->model.catalog, err);
-    if (ok && config->text.len != 0)
+    if (ok && (config->text.len != 0 || config->file))
         job->dir.quantization = config;
     else
         job->dir.quantization = NULL;

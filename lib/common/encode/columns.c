@@ -1,4 +1,4 @@
-/* GPTQ and AWQ with round-to-nearest. Matrices are stored by columns, [in, out], so neighbours in the output are far apart
+/* GPTQ, AWQ and Quark's INT4 with round-to-nearest. Matrices are stored by columns, [in, out], so neighbours in the output are far apart
  * in the weight [out, in]. A word holds f codes of b bits; G = in / group:
  *
  *                    GPTQ                                            AWQ (GEMM)
@@ -7,12 +7,16 @@
  *     P.scales   F16 [G, out]                                    F16 [G, out]
  *     P.g_idx    I32 [in]: i / group, or the group that column i has in the source
  *
+ * quark-int4 is P.weight I32 [in, out/8] of 8 rows in the order of AWQ, in two's complement, and P.weight_scale [G, out] in the type
+ * of the weight, without zero points.
+ *
  * A line is one row of the output; a place in it is computed from one row or f rows of the weight. For each of these rows,
  * the columns needed by the requested lines are read at once, in whole groups. A request for less than a group of lines
  * still reads the whole group; GROUPS_MOST bounds that cost. If the groups are ordered (ordered.h), whole rows are read, unless
  * all groups keep the scales and zero points of the source.
  *
- * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear.
+ * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear; quark torch/utils/pack.py and
+ * torch/quantization/observer/observer.py.
  */
 #include "encode/table.h"
 
@@ -29,7 +33,8 @@ enum columns_kind { INDEX, SCALES, ZEROS, CODES };
 
 struct columns_numbers {
     unsigned bits;
-    bool awq;
+    bool awq;                   /* AWQ's layout */
+    bool quark;                 /* with signed codes and no zero points */
 };
 
 struct columns_own {
@@ -52,6 +57,13 @@ numbers_of(const struct encoding *e)
     return e->encoder->numbers;
 }
 
+/* Returns the type of the scales. */
+static enum dtype
+scales_type(const struct encoding *e)
+{
+    return numbers_of(e)->quark ? groups_dtype(e) : DTYPE_F16;
+}
+
 static struct columns_form
 form_of(const struct encoding *e, enum columns_kind kind)
 {
@@ -59,7 +71,7 @@ form_of(const struct encoding *e, enum columns_kind kind)
     const struct columns_own *own = e->own;
     uint32_t f = 32 / n->bits;
     if (kind == SCALES)
-        return (struct columns_form){ e->rows, 1, 1, 2 };
+        return (struct columns_form){ e->rows, 1, 1, dtype_facts(scales_type(e))->bytes };
     if (kind == ZEROS)
         return (struct columns_form){ e->rows / f, f, 1, 4 };
     return n->awq ? (struct columns_form){ e->rows / f, f, own->group, 4 } : (struct columns_form){ e->rows, 1, own->group / f, 4 };
@@ -94,7 +106,7 @@ static enum encode_fit
 columns_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct columns_numbers *n = numbers_of(e);
-    const struct groups_choice choice = { 128, 32, GROUPS_MOST, .symmetric = !n->awq, .asymmetric = true };
+    const struct groups_choice choice = { 128, 32, GROUPS_MOST, .symmetric = !n->awq || n->quark, .asymmetric = !n->quark };
     uint32_t group;
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
     if (fit != ENCODE_YES)
@@ -109,7 +121,7 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
     struct columns_own *own = e->own = encode_alloc(e, sizeof *own, err);
     if (!own)
         return ENCODE_FAIL;
-    e->options.asymmetric = n->awq || options->asymmetric;
+    e->options.asymmetric = (n->awq && !n->quark) || options->asymmetric;
     if (e->exact && !n->awq && ordered_fit(e, group) && e->cols > ENCODE_FLOATS) {
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
@@ -121,7 +133,10 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
         else
             e->nfacts = 1;
     }
-    *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, e->options.asymmetric }, .group = group };
+    *own = (struct columns_own){ .rule = { scales_type(e), n->bits, e->options.asymmetric }, .group = group };
+    if (n->quark)
+        return columns_add(e, SCALES, ".weight_scale", scales_type(e), 2, err) && columns_add(e, CODES, ".weight", DTYPE_I32, 2, err)
+            ? ENCODE_YES : ENCODE_FAIL;
     return encode_yes_if((n->awq || columns_add(e, INDEX, ".g_idx", DTYPE_I32, 1, err))
         && columns_add(e, SCALES, ".scales", DTYPE_F16, 2, err) && columns_add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err)
         && columns_add(e, CODES, ".qweight", DTYPE_I32, 2, err));
@@ -131,6 +146,8 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
 static const struct int_method *
 method_of(const struct encoding *e, const struct encode_run *run)
 {
+    if (numbers_of(e)->quark)
+        return &encode_int_quark;
     return numbers_of(e)->awq ? run->kernels->int_awq : run->kernels->int_gptq;
 }
 
@@ -139,6 +156,8 @@ method_of(const struct encoding *e, const struct encode_run *run)
 /* Rows of AWQ's words, from the lowest nibble up. */
 static const unsigned char awq_order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };
 
+static const uint32_t SIGNS = 0x88888888;      /* flips the signs of eight codes of Quark */
+
 /* Packs a word from codes that are `stride` bytes apart. */
 static uint32_t
 word_of(const struct columns_numbers *n, const uint8_t *q, size_t stride)
@@ -146,6 +165,8 @@ word_of(const struct columns_numbers *n, const uint8_t *q, size_t stride)
     uint32_t word = 0, f = 32 / n->bits;
     for (uint32_t i = 0; i < f; i++)
         word |= (uint32_t)q[(n->awq ? awq_order[i] : i) * stride] << n->bits * i;
+    if (n->quark)
+        word ^= SIGNS;
     return word;
 }
 
@@ -175,7 +196,7 @@ static struct solve_int
 how_of(const struct encoding *e)
 {
     const struct int_rule *rule = &((const struct columns_own *)e->own)->rule;
-    return (struct solve_int){ rule->bits, rule->asymmetric, -(1 << (rule->bits - 1)), DTYPE_F16 };
+    return (struct solve_int){ rule->bits, rule->asymmetric, -(1 << (rule->bits - 1)), scales_type(e) };
 }
 
 /* Solves a group of an exact encoding: sets the codes, too. A version 1 file of GPTQ never gets a zero point of 0, which its
@@ -250,7 +271,7 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
                 return false;
         } else {
             method_of(e, run)->find(&g, x, own->group, &own->rule);
-            if (!groups_scale_fits(e, g.scale, DTYPE_F16, x, own->group, first, err))
+            if (!groups_scale_fits(e, g.scale, scales_type(e), x, own->group, first, err))
                 return false;
         }
         zeros[r] = zero_field(n, &g);
@@ -268,7 +289,7 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
         run->compare(run->of, first, x, run->back, own->group);
     }
     if (kind == SCALES)
-        groups_store(y, DTYPE_F16, g.scale);
+        groups_store(y, scales_type(e), g.scale);
     else if (kind == ZEROS)
         store_le32(y, word_of(n, zeros, 1));
     for (uint64_t line = t->from; kind == CODES && line < t->to; line++, y += pitch)
@@ -327,7 +348,7 @@ put_found(const struct encoding *e, const struct encode_panel *p, uint64_t row, 
         for (uint64_t r = 0; r < rows; r++) {
             zeros[r] = zero_field(n, &found[r]);
             if (own->kind[part] == SCALES)
-                groups_store(y + 2 * r, DTYPE_F16, found[r].scale);
+                y += groups_store(y, scales_type(e), found[r].scale);
         }
         for (uint64_t r = 0; own->kind[part] == ZEROS && r < rows; r += f)
             store_le32(y + r / f * 4, word_of(n, zeros + r, 1));
@@ -366,6 +387,8 @@ put_strip(const struct encoding *e, const struct encode_run *run, const struct e
             awq_words(words + i * lines, q + 8 * i * group, group);
         else
             run->kernels->int_pack((uint8_t *)(words + i * lines), q + i * group, group, n->bits);
+    for (size_t i = 0; n->quark && i < places * lines; i++)
+        words[i] ^= SIGNS;
     run->kernels->transpose(l->y + col / codes->across * l->pitch + row / codes->down * 4, l->pitch, (const uint8_t *)words, lines * 4,
         places, lines, 4);
 }
@@ -385,7 +408,7 @@ encode_strip(const struct encoding *e, const struct encode_run *run, const struc
             const float *x = run->x + r * p->cols + col;
             uint64_t first = (p->row + row + r) * e->cols + p->col + col;
             method->find(&found[r], x, group, &own->rule);
-            if (!groups_scale_fits(e, found[r].scale, DTYPE_F16, x, group, first, err))
+            if (!groups_scale_fits(e, found[r].scale, scales_type(e), x, group, first, err))
                 return false;
             method->codes(q + r * group, x, group, &found[r], &own->rule);
             if (!run->compare)
@@ -450,7 +473,7 @@ put_groups(const struct encoding *e, const struct encode_run *run, enum columns_
         else if (ordered_begin(&b, e, run, run->x, at, j, group), !solve_group(e, &b, &g, (uint8_t *)run->back))
             return false;
         if (kind == SCALES)
-            groups_store(y, DTYPE_F16, g.scale);
+            groups_store(y, scales_type(e), g.scale);
         else
             store_le32(y, load_le32(y) | (uint32_t)zero_field(n, &g) << n->bits * r);
     }
@@ -585,7 +608,8 @@ columns_encode(const struct encoding *e, const struct encode_run *run, unsigned 
     return true;
 }
 
-static const struct columns_numbers gptq = { 4, false }, gptq8 = { 8, false }, awq = { 4, true };
+static const struct columns_numbers gptq = { .bits = 4 }, gptq8 = { .bits = 8 }, awq = { .bits = 4, .awq = true },
+    quark = { .bits = 4, .awq = true, .quark = true };
 
 #define COLUMNS(code, label_, numbers_, ...) { .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
     .fit = columns_fit, .encode = columns_encode, .panel = columns_panel, .survey.region = columns_survey, \
@@ -596,5 +620,6 @@ const struct encoder encode_columns[] = {
     COLUMNS("gptq", "GPTQ", gptq, .zeros = true, .no_zero = true),
     COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8, .zeros = true, .no_zero = true),
     COLUMNS("awq", "AWQ", awq),
+    COLUMNS("quark-int4", "Quark INT4", quark, .types = true),
     { .name = NULL },
 };

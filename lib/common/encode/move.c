@@ -53,6 +53,12 @@ move_is_e2m1(const struct encoding *e)
 }
 
 bool
+move_is_e2m1_any(const struct encoding *e)
+{
+    return e->exact->source.codes == EXACT_E2M1 && !e->exact->source.two;
+}
+
+bool
 move_is_nvfp4(const struct encoding *e)
 {
     return e->exact->source.codes == EXACT_E2M1 && e->exact->source.scale == DTYPE_F8_E4M3;

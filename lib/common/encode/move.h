@@ -58,6 +58,9 @@ move_half(uint16_t *half, float v)
 bool move_is_e2m1(const struct encoding *e);
 bool move_is_int(const struct encoding *e);
 
+/* Returns true if it has E2M1 codes with scales of any type, and no second scale. */
+bool move_is_e2m1_any(const struct encoding *e);
+
 /* Returns true if it has NVFP4. */
 bool move_is_nvfp4(const struct encoding *e);
 

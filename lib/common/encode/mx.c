@@ -1,4 +1,5 @@
-/* Small floats with a scale for each block of columns, of compressed-tensors (ct) and ModelOpt; the weight is [out, in]:
+/* Small floats with a scale for each block of columns, of compressed-tensors (ct), ModelOpt, MiniMax and AutoRound; the weight is
+ * [out, in]:
  *
  *                     codes                           P.weight_scale          of the tensor
  *     mxfp4           P.weight_packed U8 [out, in/2]  U8 [out, in/32]
@@ -6,6 +7,8 @@
  *     mxfp8           P.weight F8_E4M3 [out, in]      U8 [out, in/32]
  *     nvfp4           P.weight_packed U8 [out, in/2]  F8_E4M3 [out, in/16]    P.weight_global_scale F32 [1]
  *     modelopt-nvfp4  P.weight U8 [out, in/2]         F8_E4M3 [out, in/16]    P.weight_scale_2 F32 []
+ *     minimax-mxfp8   P.weight F8_E4M3 [out, in]      U8 [out, in/32], called P.weight_scale_inv
+ *     nvfp4-e5m3      P.weight_packed U8 [out, in/2]  U8 [out, in/16], unsigned E5M3
  *
  * and, as targets of exact transcoding only:
  *
@@ -22,8 +25,12 @@
  *                     code of x / RN32(s/g)
  *     NVFP4, ModelOpt s2 = T/2688; s = E4M3(A/(6 s2)), 1 if A/(6 s2) is 0, at least 2^-9; code of x / (s s2)
  *
+ *     MXFP8, MiniMax  s = 2^ceil(log2(1/(448/A))), 1 if A is 0; code of x * (1/s), which keeps the sign of 0
+ *     NVFP4-E5M3      s = E5M3(A * RN32(1/6)), at most 114688; code of x / s
+ *
  * Sources: compressed-tensors quantization/utils/helpers.py, generate_gparam and calculate_qparams; ModelOpt
- * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py.
+ * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py; transformers integrations/finegrained_fp8.py, Fp8Quantize, with
+ * blocks of 1 x 32; auto-round data_type/nvfp.py, nvfp4_v2, and export/export_to_autoround/qlinear_fp.py.
  */
 #include "encode/table.h"
 
@@ -39,8 +46,8 @@
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
 
-enum mx_kind { MXFP4, MXFP8, NVFP4 };
-enum mx_form { CT, MODELOPT, DEEPSEEK, GPTOSS, MLX };
+enum mx_kind { MXFP4, MXFP8, NVFP4, FP4_E5M3 };
+enum mx_form { CT, MODELOPT, DEEPSEEK, GPTOSS, MLX, MINIMAX };
 
 /* Parameters of an encoder. */
 struct mx_numbers {
@@ -65,7 +72,7 @@ numbers_of(const struct encoding *e)
 static uint32_t
 block_of(const struct encoding *e)
 {
-    if (numbers_of(e)->kind == NVFP4)
+    if (numbers_of(e)->kind == NVFP4 || numbers_of(e)->kind == FP4_E5M3)
         return BLOCK_NV;
     return BLOCK_MX;
 }
@@ -80,6 +87,7 @@ static const struct mx_names {
     [DEEPSEEK] = { NULL, ".scale", ".weight", DTYPE_F8_E8M0, DTYPE_I8 },
     [GPTOSS] = { NULL, "_scales", "_blocks", DTYPE_U8, DTYPE_U8 },
     [MLX] = { ".global_scale", ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
+    [MINIMAX] = { NULL, ".weight_scale_inv", ".weight", DTYPE_U8, DTYPE_F8_E4M3 },
 };
 
 static enum solve_nvfp4_reader
@@ -210,7 +218,38 @@ nvfp4_modelopt(float most, float scale_2)
     return b;
 }
 
+/* --- scales of unsigned E5M3: 5 bits of exponent with a bias of 15, 3 of mantissa */
+
+enum { E5M3_MOST = 0xFE };
+
+static float
+e5m3_value(uint8_t code)
+{
+    unsigned e = code >> 3, m = code & 7;
+    return e != 0 ? ldexpf((float)(8 + m), (int)e - 18) : ldexpf((float)m, -17);
+}
+
+/* Returns the code nearest to v, which is not negative; ties to even. */
+static uint8_t
+e5m3_of(float v)
+{
+    if (!(v < e5m3_value(E5M3_MOST)))
+        return isnan(v) ? 0xFF : E5M3_MOST;
+    if (v < 0x1p-14f)
+        return (uint8_t)rintf(v * 0x1p17f);
+    uint32_t bits = bits_of_float(v), rest = bits & 0xFFFFF;
+    uint32_t code = (bits >> 20) - ((127u - 15) << 3);
+    return (uint8_t)(code + (rest > 0x80000 || (rest == 0x80000 && (code & 1) != 0)));
+}
+
 /* --- all */
+
+/* Returns the number that a code of a scale without a second one denotes. */
+static float
+scale_value(const struct encoding *e, uint8_t code)
+{
+    return numbers_of(e)->kind == FP4_E5M3 ? e5m3_value(code) : float8_e8m0(code);
+}
 
 static struct mx_block
 mx_find(const struct encoding *e, const struct encode_run *run, const float *x)
@@ -222,20 +261,24 @@ mx_find(const struct encoding *e, const struct encode_run *run, const float *x)
     if (n->kind == NVFP4)
         return n->form == MODELOPT ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
             : nvfp4_ct(d, most, tensor_scale(e, run->facts));
-    if (n->form == MODELOPT)
+    if (n->kind == FP4_E5M3)
+        b.code = e5m3_of(most * (1.0f / 6.0f));
+    else if (n->form == MINIMAX)
+        b.code = most > 0 ? encode_mx_ceil(1.0f / (448.0f / most)) : 127;
+    else if (n->form == MODELOPT)
         b.code = encode_mx_ceil(most / 6.0f);
     else
         b.code = encode_mx_nearest(most, n->kind == MXFP8 ? 8 : 2, d);
-    b.scale = float8_e8m0(b.code);
+    b.scale = scale_value(e, b.code);
     return b;
 }
 
-/* Encodes one block of MXFP8. */
+/* Encodes one block of MXFP8. The reciprocal of a power of two is exact. */
 static void
-put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, const struct mx_block *b, enum dtype d)
+put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, const struct mx_block *b, enum dtype d, bool multiplies)
 {
-    run->kernels->encode_e4m3(y, x, BLOCK_MX, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true,
-        .quotient = d });
+    run->kernels->encode_e4m3(y, x, BLOCK_MX, &(const struct encode_fp8){ .scale = multiplies ? 1.0f / b->scale : b->scale,
+        .multiplies = multiplies, .adds_zero = !multiplies, .quotient = multiplies ? DTYPE_F32 : d });
     if (back)
         run->kernels->fp8_f32(back, BLOCK_MX, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1,
             .cols = BLOCK_MX, .x = y, .scales = &b->scale, .scale_cols = BLOCK_MX });
@@ -256,7 +299,7 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
             back = run->back + i;
         how.scale = b.scale;
         if (n->kind == MXFP8)
-            put_e4m3(run, y, back, run->x + i, &b, d);
+            put_e4m3(run, y, back, run->x + i, &b, d, n->form == MINIMAX);
         else
             run->kernels->encode_e2m1(y, back, run->x + i, block, &how);
         y += n->kind == MXFP8 ? block : block / 2;
@@ -325,6 +368,52 @@ solve_powers(const struct encoding *e, const struct solve_block *b, int *t, uint
     return true;
 }
 
+/* Sets the code of an E5M3 scale. Returns false if there is none. */
+static bool
+e5m3_is(float v, uint8_t *code)
+{
+    *code = v >= 0 ? e5m3_of(v) : 0xFF;
+    return *code != 0xFF && e5m3_value(*code) == v && (v != 0 || !signbit(v));
+}
+
+/* Returns true if all values of a block are E2M1 codes times a scale. */
+static bool
+e2m1_holds(const struct solve_block *b, double scale)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        double twice = fabs(solve_value(b, i)) / scale * 2;
+        bool holds = twice == 0 || twice == 1 || twice == 2 || twice == 3 || twice == 4 || twice == 6 || twice == 8 || twice == 12;
+        if (!holds)
+            return false;
+    }
+    return true;
+}
+
+/* Solves a block of NVFP4-E5M3: keeps the scale of the source, or takes the smallest one. */
+static bool
+solve_e5m3(const struct solve_block *b, uint8_t *scale, uint8_t *q)
+{
+    static const float codes[7] = { 6, 4, 3, 2, 1.5f, 1, 0.5f };
+    size_t most = solve_most(b);
+    double v = fabs(solve_value(b, most)), exact;
+    bool hinted = b->source.codes == EXACT_E2M1 && !b->source.two && e5m3_is(solve_hint(b), scale), found;
+    if (!solve_finite(b))
+        return false;
+    exact = hinted ? (double)e5m3_value(*scale) : 1;
+    found = v == 0 || (hinted && exact > 0 && e2m1_holds(b, exact));
+    if (v == 0 && !hinted)
+        *scale = 0;
+    solve_way(b, found && hinted ? EXACT_MOVED : EXACT_SEARCH);
+    for (size_t i = 0; !found && i < 7; i++) {
+        exact = v / (double)codes[i];
+        found = exact == (double)(float)exact && e5m3_is((float)exact, scale) && *scale != 0 && e2m1_holds(b, exact);
+    }
+    if (!found)
+        return solve_fail(b, EXACT_SPAN, most, (double)NAN);
+    solve_mx_e2m1(q, b, (double)e5m3_value(*scale));
+    return true;
+}
+
 /* Solves or moves a block: sets the code of its scale, and its codes as they are stored, unless y is NULL. */
 static bool
 solve_one(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, uint8_t *scale, uint8_t *y)
@@ -334,10 +423,12 @@ solve_one(const struct encoding *e, const struct encode_run *run, const float *x
     uint8_t q[BLOCK_MX], p[BLOCK_MX / 2];
     int t = 0;
     solve_begin(&b, e, run, x, block_of(e), at);
-    bool moved = kind == MXFP4 && solve_mx_move(p, &t, &b);
-    if (!moved && !(kind == NVFP4 ? solve_nvfp4(&b, reader_of(e), run->facts[0], scale, q) : solve_powers(e, &b, &t, q)))
+    bool moved = kind == MXFP4 && solve_mx_move(p, &t, &b), powers = kind == MXFP4 || kind == MXFP8;
+    bool solved = moved || (kind == NVFP4 && solve_nvfp4(&b, reader_of(e), run->facts[0], scale, q))
+        || (kind == FP4_E5M3 && solve_e5m3(&b, scale, q)) || (powers && solve_powers(e, &b, &t, q));
+    if (!solved)
         return false;
-    if (kind != NVFP4)
+    if (powers)
         *scale = (uint8_t)(t + 127);
     if (y && (moved || kind == MXFP8))
         memcpy(y, moved ? p : q, kind == MXFP8 ? BLOCK_MX : BLOCK_MX / 2);
@@ -355,6 +446,8 @@ solve_dense(const struct encoding *e, const struct encode_run *run, const float 
         return solve_mx_dense(e, run, x, n, scale, y, false);
     case MXFP8:
         return solve_mx_dense_e4m3(e, run, x, n, scale, y);
+    case FP4_E5M3:
+        return 0;
     default:
         return solve_nvfp4_dense(e, run, reader_of(e), x, n, scale, y ? y : run->room, false);
     }
@@ -367,7 +460,7 @@ prove(const struct encoding *e, const struct encode_run *run, const uint8_t *sca
     static const float map[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
     const size_t block = block_of(e);
     for (size_t i = 0; i < n; i++)
-        room[i] = numbers_of(e)->kind != NVFP4 ? float8_e8m0(scale[i])
+        room[i] = numbers_of(e)->kind != NVFP4 ? scale_value(e, scale[i])
             : solve_nvfp4_value(reader_of(e), 1, float8_to_float(DTYPE_F8_E4M3, scale[i]), run->facts[0]);
     if (numbers_of(e)->kind == MXFP8)
         run->kernels->fp8_f32(back, n * block, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n * block, .x = y,
@@ -440,7 +533,7 @@ move_blocks(const struct encoding *e, const struct encode_run *run, unsigned par
     (void)count;
     if (kind == NVFP4)
         move_nvfp4_begin(&m, e, reader_of(e), run->facts);
-    else if (!move_is_e2m1(e))
+    else if (!move_is_e2m1(e) && !(kind == FP4_E5M3 && move_is_e2m1_any(e)))
         return false;
     if (kind == MXFP8 && codes)
         return move_to_e4m3(e, run, first * e->part[part].elems, y);
@@ -448,11 +541,14 @@ move_blocks(const struct encoding *e, const struct encode_run *run, unsigned par
         struct hint_pack pack;
         uint8_t code[BLOCK_MX / 2], scale;
         int t;
-        if (!move_take(&pack, code, run->hints.pack, i, block)
-            || !(kind == NVFP4 ? move_nvfp4(&m, &pack, false, &scale) : move_power(&t, pack.scale)))
+        if (!move_take(&pack, code, run->hints.pack, i, block))
+            return false;
+        bool moves = kind == NVFP4 ? move_nvfp4(&m, &pack, false, &scale)
+            : kind == FP4_E5M3 ? e5m3_is(pack.scale, &scale) : move_power(&t, pack.scale);
+        if (!moves)
             return false;
         if (y && !codes) {
-            *y++ = kind == NVFP4 ? scale : (uint8_t)(t + 127);
+            *y++ = kind == NVFP4 || kind == FP4_E5M3 ? scale : (uint8_t)(t + 127);
         } else if (y) {
             memcpy(y, code, block / 2);
             y += block / 2;
@@ -463,7 +559,7 @@ move_blocks(const struct encoding *e, const struct encode_run *run, unsigned par
 
 static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvfp4 = { NVFP4, CT },
     mxfp4_modelopt = { MXFP4, MODELOPT }, nvfp4_modelopt_row = { NVFP4, MODELOPT }, deepseek_fp4 = { MXFP4, DEEPSEEK },
-    gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
+    minimax_mxfp8 = { MXFP8, MINIMAX }, nvfp4_e5m3 = { FP4_E5M3, CT }, gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = mx_fit, \
     .encode = mx_encode, .exact.solve = mx_solve, .exact.move = move_blocks
@@ -475,6 +571,8 @@ const struct encoder encode_mx[] = {
     { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), .grid.two = true, OF_TENSOR, .exact.offer = 3, .loaders.fuses = true },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
     { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), .grid.two = true, OF_TENSOR, .loaders.fuses = true },
+    { MX("minimax-mxfp8", "MiniMax MXFP8", minimax_mxfp8) },
+    { MX("nvfp4-e5m3", "NVFP4 with scales of E5M3", nvfp4_e5m3) },
     { .name = NULL },
 };
 

@@ -4,7 +4,7 @@
 #include "base/str.h"
 
 static const struct encoder *const lists[] = { encode_fp8, encode_bnb4, encode_bnb8, encode_ct, encode_columns, encode_mx,
-    encode_mlx, encode_comfy, encode_ggml };
+    encode_by_rows, encode_mlx, encode_comfy, encode_ggml };
 
 const struct encoder *
 encode_at(size_t i)

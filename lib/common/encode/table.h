@@ -10,6 +10,7 @@ extern const struct encoder encode_bnb8[];
 extern const struct encoder encode_ct[];
 extern const struct encoder encode_columns[];
 extern const struct encoder encode_mx[];
+extern const struct encoder encode_by_rows[];
 extern const struct encoder encode_mlx[];
 extern const struct encoder encode_comfy[];
 extern const struct encoder encode_ggml[];

@@ -259,7 +259,7 @@ hf_config_text(struct str *out, const struct catalog_config *config, bool plain,
         put_first(out, "expert_dtype", &value);
         str_clear(&value);
     }
-    if (quantization && !out->failed)
+    if (quantization && quantization->text.len != 0 && !out->failed)
         put_first(out, "quantization_config", &quantization->text);
     if (quantization && quantization->alias && !out->failed)
         put_first(out, quantization->alias, &quantization->text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/pull.h"
+#include "hf/description.h"
 #include "hf/folder.h"
 #include "hf/quantizer.h"
 
@@ -372,11 +373,14 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
         config->alias = loader->alias;
+        config->file = loader->file;
+        if (loader->file)
+            hf_description(&config->file_text, choice, &c.m);
         if (loader->experts)
             config->experts = loader->experts(&c.m);
         else
             config->experts = NULL;
-        ok = !config->text.failed || err_memory(err, config->text.len);
+        ok = (!config->text.failed && !config->file_text.failed) || err_memory(err, config->text.len + config->file_text.len);
     }
     clear(&c);
     return ok;
@@ -408,5 +412,6 @@ void
 hf_quantization_clear(struct hf_quantization *config)
 {
     str_clear(&config->text);
+    str_clear(&config->file_text);
     *config = (struct hf_quantization){ 0 };
 }

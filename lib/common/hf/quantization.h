@@ -11,6 +11,8 @@
 /* A zeroed struct is empty. Clear it even after a failure. */
 struct hf_quantization {
     struct str text;            /* a JSON object; empty if no loader has a config for the quantized weights */
+    const char *file;           /* another file of the directory, or NULL; static */
+    struct str file_text;
     const char *alias;          /* second member of config.json with the same value, or NULL; static */
     const char *experts;        /* value of "expert_dtype", or NULL; static. "fp8" only replaces the value of a model that has it */
 };

@@ -49,6 +49,55 @@ config_bnb(struct str *out, const struct hf_modules *m)
         q->nested ? "true" : "false", q->bits == 4 ? dtype_word(m->group[0].e) : "float32", in4, in8);
 }
 
+/* --- ModelSlim: vllm-ascend reads only the description file */
+
+static void
+config_modelslim(struct str *out, const struct hf_modules *m)
+{
+    (void)out, (void)m;
+}
+
+/* --- Quark */
+
+static void
+config_quark(struct str *out, const struct hf_modules *m)
+{
+    str_format(out, "{\"quant_method\": \"quark\", \"quant_mode\": \"eager_mode\", \"export\": {\"kv_cache_group\": [], \"min_kv_scale\": 0.0, "
+        "\"pack_method\": \"reorder\", \"weight_format\": \"real_quantized\", \"weight_merge_groups\": null}, "
+        "\"global_quant_config\": {\"bias\": null, \"input_tensors\": null, \"output_tensors\": null, \"target_device\": null, "
+        "\"weight\": {\"ch_axis\": -1, \"dtype\": \"int4\", \"group_size\": %u, \"is_dynamic\": false, \"observer_cls\": "
+        "\"PerGroupMinMaxObserver\", \"qscheme\": \"per_group\", \"round_method\": \"half_even\", \"scale_type\": \"float\", "
+        "\"symmetric\": true}}, \"layer_quant_config\": {}, \"layer_type_quant_config\": {}, \"kv_cache_quant_config\": {}, "
+        "\"algo_config\": null, \"exclude\": ", (unsigned)m->group[0].e->options.group_size);
+    hf_modules_ignored(out, m);
+    str_text(out, "}");
+    if (m->n > 1)
+        catalog_warn(m->catalog, "weights have several group sizes, of which the config declares only the most frequent; --group-size "
+            "makes them alike");
+}
+
+/* --- Gemma */
+
+static void
+config_gemma(struct str *out, const struct hf_modules *m)
+{
+    str_format(out, "{\"quant_method\": \"gemma\", \"num_bits\": %u, \"quantize_embeddings\": false, \"module_quant_configs\": {}, "
+        "\"modules_to_not_convert\": ", m->group[0].quantizer->bits);
+    hf_modules_not_converted(out, m, false);
+    str_text(out, "}");
+}
+
+/* --- MXFP8 with its own method, which SGLang and transformers read */
+
+static void
+config_mxfp8(struct str *out, const struct hf_modules *m)
+{
+    str_text(out, "{\"quant_method\": \"mxfp8\", \"activation_scheme\": \"dynamic\", \"scale_fmt\": \"ue8m0\", "
+        "\"weight_block_size\": [1, 32], \"modules_to_not_convert\": ");
+    hf_modules_not_converted(out, m, true);
+    str_text(out, "}");
+}
+
 /* --- compressed-tensors */
 
 static bool
@@ -289,7 +338,9 @@ static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quanti
     ct = { config_ct, .mixes = true, .embeddings = true, .groups = true, .orders = true }, modelopt = { .config = config_modelopt },
     gptq = { config_gptq, .mixes = true, .groups = true }, awq = { config_awq, .mixes = true, .groups = true },
     mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true, .groups = true },
-    gptoss = { .config = config_gptoss };
+    gptoss = { .config = config_gptoss }, mxfp8 = { .config = config_mxfp8 },
+    modelslim = { .config = config_modelslim, .file = "quant_model_description.json", .mixes = true }, gemma = { .config = config_gemma },
+    quark = { .config = config_quark, .groups = true };
 
 #define NONE(name, reader) { name, .loader = NULL, .word = reader }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
@@ -319,6 +370,13 @@ static const struct hf_quantizer rows[] = {
     { MX("mxfp4", "mxfp4-pack-quantized", 4, "group", "torch.uint8"), .loses_experts = true },
     { MX("mxfp8", "mxfp8-quantized", 8, "group", "torch.uint8"), .apart = HF_APART },
     { MX("nvfp4", "nvfp4-pack-quantized", 4, "tensor_group", "torch.float8_e4m3fn"), .apart = HF_APART, .loses_experts = true },
+    { "minimax-mxfp8", &mxfp8, .word = "mxfp8" },
+    { MX("nvfp4-e5m3", "nvfp4-e5m3-pack-quantized", 4, "tensor_group", NULL), .apart = HF_APART, .loses_experts = true },
+    { "modelslim-w8a8", &modelslim, .word = "W8A8_DYNAMIC", .bits = 8, .apart = HF_APART },
+    { "modelslim-w4a8", &modelslim, .word = "W4A8_DYNAMIC", .bits = 4, .apart = HF_APART },
+    { "quark-int4", &quark, .word = "int4", .bits = 4, .apart = HF_APART },
+    { "gemma-8bit", &gemma, .word = "8", .bits = 8, .apart = HF_APART },
+    { "gemma-4bit", &gemma, .word = "4", .bits = 4, .apart = HF_APART },
     { "modelopt-mxfp4", &modelopt, .word = "MXFP4" }, { "modelopt-nvfp4", &modelopt, .word = "W4A16_NVFP4" },
     { "mlx-mxfp4", &mlx, .word = "mxfp4", .bits = 4 }, { "mlx-mxfp8", &mlx, .word = "mxfp8", .bits = 8 },
     { "mlx-nvfp4", &mlx, .word = "nvfp4", .bits = 4 }, { "gptoss-mxfp4", &gptoss, .word = NULL }, 

@@ -8,6 +8,7 @@
 struct hf_loader {
     /* Appends one JSON object, the config of a model whose first group belongs to this loader. */
     void (*config)(struct str *out, const struct hf_modules *m);
+    const char *file;               /* file besides config.json that has a word for each tensor (description.h), or NULL */
     const char *alias;              /* second member of config.json with the same value, or NULL */
     bool mixes;                     /* one config can describe several encoders; otherwise only encoders with equal `word` */
     bool embeddings;                /* reads quantized embeddings */

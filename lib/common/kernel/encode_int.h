@@ -1,4 +1,4 @@
-/* encode_int: quantizes a group of floats to integers of 2 to 8 bits that share a scale and optionally a zero point, as four
+/* encode_int: quantizes a group of floats to integers of 2 to 8 bits that share a scale and optionally a zero point, as six
  * families of round-to-nearest encoders do. Codes are unsigned fields, 0 to 2^bits - 1, one a byte.
  *
  *     find       computes the scale and zero point of a group
@@ -36,6 +36,8 @@ struct int_method {
 };
 
 extern const struct int_method encode_int_ct;       /* compressed-tensors: in the weight's type */
+extern const struct int_method encode_int_absmax;   /* ModelSlim: in the weight's type; scales stored as F32 */
+extern const struct int_method encode_int_quark;    /* Quark: scales in the weight's type, codes in F32 */
 extern const struct int_method encode_int_gptq;     /* in F32; scales stored as F16 */
 extern const struct int_method encode_int_awq;      /* in F16 */
 extern const struct int_method encode_int_mlx;      /* in F32; scale and bias stored in the weight's type */

@@ -352,6 +352,7 @@ model_dir_measure(struct model_dir_job *job, struct fingerprint *f, struct err *
     }
     fingerprint_add(f, q ? q->text.p : NULL, q ? q->text.len : 0);
     fingerprint_add(f, q ? q->alias : NULL, q && q->alias ? strlen(q->alias) : 0);
+    fingerprint_add(f, q ? q->file_text.p : NULL, q ? q->file_text.len : 0);
     fingerprint_add(f, q ? q->experts : NULL, q && q->experts ? strlen(q->experts) : 0);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc + m->nmore; i++)

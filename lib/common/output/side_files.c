@@ -239,6 +239,13 @@ write_config(const struct side_files *f, const struct catalog_config *config, st
     return ok;
 }
 
+/* Returns true if the loader of the quantized weights reads another file. */
+static bool
+has_file(const struct side_files *f)
+{
+    return f->quantization && f->quantization->file;
+}
+
 bool
 side_files_add_one(const struct side_files *f, const char *name, struct err *err)
 {
@@ -260,6 +267,8 @@ side_files_add(const struct side_files *f, struct err *err)
 {
     const struct catalog_config *config = hf_folder_config(f->model->catalog);
     bool ok = !config || side_files_add_one(f, config->name, err);
+    if (ok && has_file(f))
+        ok = side_files_add_one(f, f->quantization->file, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_add_one(f, f->texts->list[i].name, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
@@ -299,6 +308,8 @@ side_files_write(const struct side_files *f, struct err *err)
 {
     const struct catalog_config *config = hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folders(f, err);
+    if (ok && has_file(f))
+        ok = side_files_write_one(f, f->quantization->file, &f->quantization->file_text, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
     for (size_t i = 0; ok && i < f->names.n; i++)

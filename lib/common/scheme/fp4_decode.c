@@ -302,8 +302,8 @@ fp4_grid(const struct weight *w, struct weight_grid *g)
     const struct fp4 *f = w->own;
     const struct tensor *second = w->part[FP4_SCALE_2];
     bool stack = second && w->shape.rank == 3 && is_list(second, shape_dim(&w->shape, 0));      /* one for each expert */
-    if (w->part[FP4_SMOOTH] || w->part[FP4_DUAL] || f->e5m3 || f->integers || (second && !dim_is_one(second) && !stack))
+    if (w->part[FP4_SMOOTH] || w->part[FP4_DUAL] || f->integers || (second && !dim_is_one(second) && !stack))
         return;
-    *g = (struct weight_grid){ .codes = GRID_E2M1, .bits = 4, .group = f->lanes ? 0 : f->group, .scale = f->scale,
+    *g = (struct weight_grid){ .codes = GRID_E2M1, .bits = 4, .group = f->lanes ? 0 : f->group, .scale = f->e5m3 ? DTYPE_BF16 : f->scale,
         .plus_zero = f->plus_zero, .divides = f->divides, .exact = !second, .second = second };
 }

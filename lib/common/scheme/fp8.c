@@ -350,6 +350,16 @@ fp8_describe(const struct weight *w, char buf[SCHEME_DETAIL])
             is_in_parts(w) ? " in parts" : "");
 }
 
+/* MiniMax's scales are called like those of FP8 in blocks. */
+static void
+mx_variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct tensor *scale = w->part[SCALE];
+    struct part_name ignored;
+    if (w->part[CODES]->dtype == DTYPE_F8_E4M3 && scale->dtype == DTYPE_U8 && claims_strip_name(scale, ".weight_scale_inv", &ignored))
+        snprintf(buf, SCHEME_WORD, "minimax-mxfp8");
+}
+
 /* A scale of type E8M0 makes the blocks fp8-ue8m0, which has no form with E5M2. A scale [1, 1] belongs to one block. */
 static void
 fp8_variant(const struct weight *w, char buf[SCHEME_WORD])
@@ -435,7 +445,7 @@ const struct scheme fp8_schemes[] = {
         WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_DESCRIPTION, "W8A8_MXFP8" }, { WORD_METHOD, "mxfp8" },
             { WORD_FORMAT, "mxfp8-quantized" },
             { WORD_ALGO, "MXFP8" }, { WORD_DATA_TYPE, "mx_fp8" }, { WORD_DATA_TYPE, "mx_fp8e4m3" },
-            { WORD_DATA_TYPE, "mx_fp8e5m2" })),
+            { WORD_DATA_TYPE, "mx_fp8e5m2" }), .variant = mx_variant),
     [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8", NEED_RUNS),
     [FP8_JOINT] = FP8("fp8", "FP8", .need = { NEED_RUN, NEED_WHOLE, NEED_RUN, NEED_WHOLE }),
     { 0 },

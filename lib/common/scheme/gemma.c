@@ -174,6 +174,14 @@ gemma_grid(const struct weight *w, struct weight_grid *g)
     codes_grid(g, own->bits, own->blocks.b1, w->part[SCALE], NULL);
 }
 
+static void
+gemma_variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct gemma *own = w->own;
+    if (own->bits == 4 || own->bits == 8)
+        snprintf(buf, SCHEME_WORD, "gemma-%ubit", (unsigned)own->bits);
+}
+
 #define BYTES DTYPE_SET(HAS(U8), HAS(I8))
 
 const struct scheme gemma_schemes[] = {
@@ -191,6 +199,7 @@ const struct scheme gemma_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = gemma_decode,
         .describe = gemma_describe,
+        .variant = gemma_variant,
         .grid = gemma_grid,
     },
     RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {

@@ -30,6 +30,7 @@ enum { OFFSET = 3 };                                    /* index of a companion 
 struct int8 {
     struct blocks blocks;
     const char *open;                                   /* why it cannot be decoded, or NULL */
+    bool modelslim;
 };
 
 static bool
@@ -57,6 +58,7 @@ int8_fit(struct table_match *f, struct weight *w, struct err *err)
         own->open = "with scales of F64";
     else
         own->open = NULL;
+    own->modelslim = offset != NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && zeros_check(f->claims, offset, "an INT8 weight", err)
         && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
@@ -151,6 +153,8 @@ int8_variant(const struct weight *w, char buf[SCHEME_WORD])
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
     if (b->b1 < b->cols)
         snprintf(buf, SCHEME_WORD, "int8-block");
+    else if (((const struct int8 *)w->own)->modelslim)
+        snprintf(buf, SCHEME_WORD, "modelslim-w8a8");
 }
 
 static void

@@ -160,6 +160,14 @@ modelslim_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
+modelslim_variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct w4a8 *own = w->own;
+    if (own->paired && !w->part[SECOND] && own->blocks.b1 == own->blocks.cols)
+        snprintf(buf, SCHEME_WORD, "modelslim-w4a8");
+}
+
+static void
 modelslim_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct w4a8 *own = w->own;
@@ -186,6 +194,7 @@ const struct scheme modelslim_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = modelslim_decode,
         .describe = modelslim_describe,
+        .variant = modelslim_variant,
         .grid = modelslim_grid,
     },
     { 0 },

@@ -317,8 +317,16 @@ quark_grid(const struct weight *w, struct weight_grid *g)
     codes_grid(g, 4, own->blocks.b1, w->part[SCALE], w->part[ZERO]);
 }
 
+static void
+quark_variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct quark_int4 *own = w->own;
+    if (!own->open && own->is_signed && own->reordered && !w->part[ZERO] && w->scheme->strip)
+        snprintf(buf, SCHEME_WORD, "quark-int4");
+}
+
 /* What the two schemes share. */
-#define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = quark_describe, .grid = quark_grid, \
+#define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = quark_describe, .grid = quark_grid, .variant = quark_variant, \
     ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_int4, \
     WITH(COMPANION(".weight_scale", FLOAT, NAMED, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", DTYPE_SET(HAS(I32), HAS_FLOAT_16, HAS(F64)), OPTIONAL, ZERO_POINT, .part = ZERO)) })

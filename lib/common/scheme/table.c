@@ -91,7 +91,8 @@ static const struct former {
     { "nvfp4-comfy", SCHEME_NVFP4_COMFY }, { "mxfp8-comfy", SCHEME_MXFP8_COMFY }, { "w4a4-comfy", "comfy-w4a4" },
     { "w4a8-comfy", "comfy-w4a8" }, { "awq-comfy", "comfy-awq" }, { "int8-comfy", "comfy-int8" }, { "nf4-comfy", "comfy-nf4" },
     { "nf4", "bnb-4bit" }, { "fp4", "bnb-4bit" }, { "nf4-double-quant", "bnb-4bit" }, { "fp4-double-quant", "bnb-4bit" },
-    { "int4-group", "ct-packed" }, { "gptq-8bit", "gptq" }, { "comfy-fp8", "fp8" }, { "fp8-ue8m0", "fp8" },
+    { "modelslim-w8a8", "int8-channel" }, { "modelslim-w4a8", "int4-modelslim" }, { "gemma-8bit", "gemma" }, { "gemma-4bit", "gemma" },
+    { "quark-int4", "int4-quark" }, { "minimax-mxfp8", SCHEME_MXFP8 }, { "int4-group", "ct-packed" }, { "gptq-8bit", "gptq" }, { "comfy-fp8", "fp8" }, { "fp8-ue8m0", "fp8" },
     { "fp8-e5m2", "fp8" }, { "fp8-per-channel", "fp8" }, { "fp8-per-channel-e5m2", "fp8" }, { "fp8-per-tensor", "fp8" },
     { "fp8-per-tensor-e5m2", "fp8" },
 };

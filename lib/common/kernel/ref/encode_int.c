@@ -7,6 +7,12 @@
  *         scale = max(-min, max) / (n / 2)              zero = lowest - min/scale, clamped to the codes, then rounded
  *         scale = (max - min) / n   (asymmetric)        after the zero point, a scale of 0 becomes the type's epsilon
  *         q = rint(clamp(x/scale + zero))
+ *     by the largest magnitude, every operation rounded to the weight's type:
+ *         scale = max(-min, max) / (2^(bits-1) - 1), at least 2^-23
+ *         q = rint(clamp(x/scale))
+ *     Quark:
+ *         scale = max(-min, max) / (n / 2) rounded to the weight's type, at least 2^-23
+ *         q = clamp(rint(x * (1/scale)))
  *     GPTQ:
  *         max = max(-min, max), min = -max if it is negative        (symmetric: min stays 0 in a group without negatives)
  *         scale = (max - min) / n, zero = rint(-min/scale)
@@ -19,7 +25,9 @@
  *         scale = edge / rint(edge/scale), bias = edge      unless the divisor is 0: bias = 0
  *         q = clamp(rint((x - bias) / scale))
  *
- * Sources: compressed-tensors quantization/utils/helpers.py, calculate_qparams, and lifecycle/forward_helpers.py; AutoGPTQ
+ * Sources: compressed-tensors quantization/utils/helpers.py, calculate_qparams, and lifecycle/forward_helpers.py; msmodelslim
+ * ir/api/impl/int_quantization.py; quark torch/quantization/observer/observer.py, calculate_int_quant_params, and
+ * torch/kernel/hw_emulation/hw_emulation_interface.py, real_quantize_int_per_channel_affine; AutoGPTQ
  * quantization/quantizer.py; AutoAWQ quantize/quantizer.py, pseudo_quantize_tensor; MLX mlx/backend/cpu/quantized.cpp.
  */
 #include "kernel/encode_int.h"
@@ -133,6 +141,55 @@ ct_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct int
 }
 
 const struct int_method encode_int_ct = { ct_find, ct_codes, ct_back };
+
+/* --- by the largest magnitude */
+
+static void
+absmax_find(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule)
+{
+    float min = 0, max = 0, top = (float)((1u << (rule->bits - 1)) - 1);
+
+    range(&min, &max, x, n);
+    g->scale = rounded(rule->dtype, (-min > max ? -min : max) / top);
+    if (g->scale < 0x1p-23f)
+        g->scale = 0x1p-23f;
+    g->zero = top + 1;
+}
+
+/* Decodes with the scale in F32, which is a number of the weight's type. */
+static void
+absmax_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct int_group *g, const struct int_rule *rule)
+{
+    (void)rule;
+    times_scale(y, q, n, g, DTYPE_F32);
+}
+
+const struct int_method encode_int_absmax = { absmax_find, ct_codes, absmax_back };
+
+/* --- Quark */
+
+static void
+quark_find(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule)
+{
+    float min = 0, max = 0, most = most_of(rule);
+
+    range(&min, &max, x, n);
+    g->scale = rounded(rule->dtype, (-min > max ? -min : max) / (most / 2));
+    if (g->scale < 0x1p-23f)
+        g->scale = 0x1p-23f;
+    g->zero = (float)(1u << (rule->bits - 1));
+}
+
+static void
+quark_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g, const struct int_rule *rule)
+{
+    float most = most_of(rule), factor = 1.0f / g->scale;
+
+    for (size_t i = 0; i < n; i++)
+        q[i] = field(rintf(x[i] * factor) + g->zero, most);
+}
+
+const struct int_method encode_int_quark = { quark_find, quark_codes, ct_back };
 
 /* --- GPTQ */
 
