@@ -185,6 +185,19 @@ shapes() {
     done
 }
 
+@test "a quantized GGUF file is dequantized, and says what it is then" {
+    edit flux
+    try 0 amn-forget -q --scheme q8_0 -o q8.gguf m.safetensors
+    try 0 amn-convert -q -o copy.gguf q8.gguf
+    cmp q8.gguf copy.gguf
+    try 0 amn-convert -q --dequantize -o plain.gguf q8.gguf
+    [ "$(key plain.gguf general.file_type)" = 32 ]
+    try 0 amn-forget --scheme q4_0 -o q4.gguf q8.gguf
+    grep -q 'source is already quantized (Q8_0)' err
+    [ "$(key q4.gguf general.file_type)" = 2 ]
+    [ "$(key q4.gguf general.architecture)" = flux ]
+}
+
 @test "ranges and parts of an image model are those of the file" {
     local case i
     for case in sdxl wan; do

@@ -436,7 +436,7 @@ take(struct image_model *image, struct chosen *c, struct model *model, const str
 bool
 image_choose(struct image_model *image, struct model *model, struct choice *choice, const struct image_options *how, struct err *err)
 {
-    size_t nbf16 = 0;
+    size_t nbf16 = 0, n = 0;
     bool kept = false, ok = true;
     if (!image->family)
         return true;
@@ -446,14 +446,17 @@ image_choose(struct image_model *image, struct model *model, struct choice *choi
             || !put_keys(image, model->catalog, err))
         return false;
     for (size_t i = 0; i < choice->n; i++) {
-        nbf16 += (choice->list[i].copy || choice->list[i].decode) && stored_type(&choice->list[i]) == DTYPE_BF16;
-        kept = kept || choice->list[i].kept;
+        const struct chosen *c = &choice->list[i];
+        enum dtype stored = c->copy || c->decode ? stored_type(c) : DTYPE_F16;
+        nbf16 += stored == DTYPE_BF16;
+        n += !is_gguf(model->catalog) || stored != DTYPE_F32;       /* a GGUF file has its small tensors as F32 */
+        kept = kept || c->kept;
     }
     for (size_t i = 0; ok && i < choice->n; i++)
         ok = take(image, &choice->list[i], model, how, err);
     choice->model = (struct mix_model){ .image = &image->family->image->rules, .arch = image->family->arch, .n = strlen(image->family->arch) };
     if (!kept && !how->keep_types)
-        choice->matrices = 2 * nbf16 >= choice->n ? DTYPE_BF16 : DTYPE_F16;
+        choice->matrices = 2 * nbf16 >= n ? DTYPE_BF16 : DTYPE_F16;
     if (ok)
         warn(image, choice, how, model->catalog);
     return ok;
