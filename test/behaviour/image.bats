@@ -105,6 +105,8 @@ shapes() {
     refuses 69 'the nearest is hidream, which has a tensor caption_projection.0.linear.weight'
     edit flux 's/^/net2./'
     refuses 69 --family
+    "$helpers/st-edit" "$cases_image/wan/model.safetensors" m.safetensors 's/^/model.diffusion_model.layer./'
+    refuses 69 'an image model that no family knows'
     edit sd3
     try 0 amn-convert --to gguf -o m.gguf m.safetensors
     grep -q 'left out: 4 tensors of other models' err

@@ -6,13 +6,23 @@
 
 /* --- names */
 
+/* Returns true if a name contains text[0..n), at its end if the text ends with '$'. */
+static bool
+contains_part(const struct tensor *t, const char *text, size_t n)
+{
+    bool at_end = n != 0 && text[n - 1] == '$';
+    if (!at_end)
+        return memmem(t->name, t->name_len, text, n) != NULL;
+    return t->name_len >= n - 1 && memcmp(t->name + t->name_len - (n - 1), text, n - 1) == 0;
+}
+
 /* Returns true if a name contains all parts of a text, which '*' separates. */
 static bool
 contains(const struct tensor *t, const char *text)
 {
     for (size_t part; *text; text += part + (text[part] == '*')) {
         part = strcspn(text, "*");
-        if (!memmem(t->name, t->name_len, text, part))
+        if (!contains_part(t, text, part))
             return false;
     }
     return true;

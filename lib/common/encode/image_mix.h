@@ -6,7 +6,8 @@
 
 #include "catalog/catalog.h"
 
-/* Texts that names contain or, after '=', equal. A*B: both A and B, in any order. Borrowed. */
+/* Texts that names contain or, after '=', equal. A*B: both A and B, in any order. A$: at
+ * the end. Borrowed. */
 struct image_texts {
     const char **at;
     size_t n;
