@@ -57,7 +57,7 @@ same_in_two() {
     [ "$(wc -l <done)" -ge 50 ]
 }
 
-@test "every scheme with a loader, its options, and types for some tensors under their new names" {
+@test "every scheme with a loader, its options, and types for some tensors under new and old names" {
     made llama-wide
     for scheme in fp8 fp8-per-channel fp8-per-tensor int4-group int8-channel gptq awq nf4 int8 mxfp4 mxfp8 modelopt-nvfp4 mlx-8bit \
         comfy-fp8; do
@@ -68,7 +68,10 @@ same_in_two() {
     jq -e '.quantization["model.layers.0.self_attn.v_proj"].bits == 8' one/config.json
     same_in_two llama-wide.q8.gguf llama-wide.q8-hf amn-convert --scheme fp8
     same_in_two llama-wide.q8.gguf llama-wide.q8-hf amn-forget --scheme mlx-4bit --metadata a=b
-    try 2 amn-forget --scheme mlx-4bit --tensor-type 'attn_v=mlx-8bit' -o x/ llama-wide.q8.gguf
+    amn-forget -q --scheme mlx-4bit --tensor-type 'v_proj=mlx-8bit' -o new/ llama-wide.q8.gguf
+    amn-forget -q --scheme mlx-4bit --tensor-type 'attn_v=mlx-8bit' -o old/ llama-wide.q8.gguf
+    diff -r new old
+    try 2 amn-forget --scheme mlx-4bit --tensor-type 'nothing=mlx-8bit' -o x/ llama-wide.q8.gguf
     grep -q 'no tensor matches' err
 }
 
