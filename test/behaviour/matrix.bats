@@ -126,7 +126,9 @@ one_of() {
     inputs
     for in in shards/plain shards/fp8 shards/gguf/m-00001-of-*.gguf shards/gguf/split-00001-of-00003.gguf; do
         reaches "$in"
-        amn-convert -q --dequantize -o again/ --shard-size 4K "$in"
+        names=()
+        case $in in *.gguf) names=(--names gguf) ;; esac
+        amn-convert -q --dequantize "${names[@]}" -o again/ --shard-size 4K "$in"
         try 0 amn-convert -q --order name -o back.safetensors again
         "$helpers/same-tensors" back.safetensors remembered.safetensors
         rm -r again

@@ -506,19 +506,26 @@ command_run(struct command *cmd)
 {
     struct cli_progress progress;
     struct err err;
-    struct job job;
     if (cmd->output_dir) {
         enum cli_status status = command_run_each(cmd);
         clear(cmd);
         return status;
     }
     err_init(&err);
+    struct job *job = malloc(sizeof *job);          /* too large for the stack */
+    if (!job) {
+        err_memory(&err, sizeof *job);
+        clear(cmd);
+        return cli_fail(&cmd->cli, &err);
+    }
     cli_progress_start(&progress, &cmd->cli, true);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
     bool ok = kernels && command_settle(cmd, &err);
-    command_begin(&job, cmd, kernels);
-    ok = ok && run(&job, &err);
+    command_begin(job, cmd, kernels);
+    ok = ok && run(job, &err);
     cli_progress_stop(&progress);
     clear(cmd);
-    return end(cmd, &job, ok, &err);
+    enum cli_status status = end(cmd, job, ok, &err);
+    free(job);
+    return status;
 }
