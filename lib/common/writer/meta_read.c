@@ -203,15 +203,10 @@ put_array(struct meta_reading *r, const char *type)
             return no(r, "an array has more elements than types");
         if (!put_value(r, of, token))
             return false;
-        const char *past = NULL;
-        if (list)
-            past = past_type(of, PULL_DEPTH_MAX);
         if (!list)
-            of = of;
-        else if (*past == ',')
-            of = past + 1;
-        else
-            of = NULL;
+            continue;
+        const char *past = past_type(of, PULL_DEPTH_MAX);
+        of = *past == ',' ? past + 1 : NULL;
     }
     if (list && of)
         return no(r, "an array has fewer elements than types");
