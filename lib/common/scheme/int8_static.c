@@ -263,11 +263,14 @@ choose_bias(struct table_match *f, struct weight *w, struct err *err)
         parts.offset = NULL;
     if (!parts.offset)
         return CLAIM_FAIL;
-    bool hidden = c->contents && !claims_find(c, f->base.base, f->base.base_len, ".bias");
-    if (hidden && !look_for_bias(f, w, &parts, &any, err))
+    bool hidden = !claims_find(c, f->base.base, f->base.base_len, ".bias"), unread = hidden && !c->contents;
+    if (hidden && !unread && !look_for_bias(f, w, &parts, &any, err))
         return CLAIM_FAIL;
-    if (any)
-        return table_match(f, w, err);
+    if (any || unread) {
+        enum claim claim = table_match(f, w, err);
+        w->vague = unread;              /* the layer may have had none */
+        return claim;
+    }
     if (claims_take_for(c, f->codes, of, ROLE_ACTIVATION, err))
         return CLAIM_NO;
     return CLAIM_FAIL;
