@@ -1,4 +1,4 @@
-/* image: what becomes of an image model as GGUF. */
+/* image: describes an image model and the GGUF file that amn-convert would make of it. */
 #ifndef AMN_INSPECT_IMAGE_H
 #define AMN_INSPECT_IMAGE_H
 

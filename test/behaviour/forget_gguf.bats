@@ -218,7 +218,9 @@ PYTHON
 @test "--tensor-type: the first match wins; plain types; errors" {
     tiny model m.gguf
     amn-forget -q --scheme q4_k_s --tensor-type 'blk\.0\.attn_(q|k)=q8_0' --tensor-type 'attn_q=q5_0' --tensor-type 'ffn_up=bf16' \
-        --tensor-type '^token=F16' --tensor-type 'norm=q8_0' -o out.gguf m.gguf
+        --tensor-type '^token=F16' -o out.gguf m.gguf
+    try 2 amn-forget --scheme q4_k_s --tensor-type 'norm=q8_0' -o none.gguf m.gguf
+    grep -q "norm=q8_0' has no effect: output_norm.weight: not a matrix" err
     [ "$(of out.gguf attn_q)" = "Q8_0 Q5_0" ]
     [ "$(of out.gguf attn_k)" = "Q8_0 Q4_K" ]
     [ "$(of out.gguf ffn_up)" = "BF16 BF16" ]

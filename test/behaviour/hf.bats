@@ -680,11 +680,11 @@ END
     printf 'arch llama\n' >_mine.family         # next to the family
     try 0 amn-convert --family mine.family --to gguf -o next.gguf llama3
     cmp own.gguf next.gguf
+    try 2 amn-convert --family mine.family --to gguf llama3/model.safetensors
     printf 'arch llama\nturn\n' >_mine.family
     refuses 65 malformed "_mine.family:2: found 'turn', expected a statement" llama3 --family mine.family
     refuses 66 'cannot open' none.family llama3 --family none.family
     try 2 amn-convert --family mine.family --to safetensors llama3
-    try 2 amn-convert --family mine.family --to gguf llama3/model.safetensors
     try 65 amn-convert --family-template llama3/tokenizer.json
     sed -i 's/^class .*//' mine.family
     printf 'arch llama\n' >_mine.family

@@ -312,9 +312,9 @@ keeps() {
 }
 
 @test "--dry-run: the files of a directory and of a split model" {
-    try 0 amn-convert -q --dry-run -o d/ --shard-size 1K "$fx/good-gguf.gguf"
+    try 0 amn-convert -q --dry-run --names gguf -o d/ --shard-size 1K "$fx/good-gguf.gguf"
     cp out lines
-    amn-convert -q -o d/ --shard-size 1K "$fx/good-gguf.gguf"
+    amn-convert -q --names gguf -o d/ --shard-size 1K "$fx/good-gguf.gguf"
     jq -s 'map(select(.name) | {(.name): .file}) | add' lines >got
     jq -e --slurpfile got got '.weight_map == $got[0]' d/model.safetensors.index.json
     [ "$(cat d/*.safetensors | wc -c)" -eq "$(jq -s '.[-1].size' lines)" ]

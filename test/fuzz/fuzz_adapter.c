@@ -299,7 +299,7 @@ merge(const char *file, const char *to, const struct kernels *k)
     const struct adapter_arguments args = { &(struct adapter_argument){ (char *)file, 0.5 }, 1, 1 };
     struct model model = { 0 };
     struct contents contents = { contents_read, &model };
-    struct adapter_job job = { &model, k, &limits_default, DTYPE_F32, true, false };
+    struct adapter_job job = { &model, k, &limits_default, DTYPE_F32, true, false, NULL };
     struct roles *roles = NULL;
     struct choice choice = { 0 };
     struct adapters *adapters = NULL;

@@ -19,8 +19,6 @@ static const struct recast_row {
     [RECAST_GGUF] = { "gguf", NULL },
     [RECAST_PEFT] = { "peft", "adapter_model" },
     [RECAST_MLX] = { "mlx", "adapters" },
-    [RECAST_KOHYA] = { "kohya", NULL },
-    [RECAST_DIFFUSERS] = { "diffusers", "pytorch_lora_weights" },
 };
 
 enum recast_form

@@ -11,7 +11,7 @@
 #include "writer/keys.h"
 
 /* Whose adapter it becomes. */
-enum recast_form { RECAST_NONE, RECAST_GGUF, RECAST_PEFT, RECAST_MLX, RECAST_KOHYA, RECAST_DIFFUSERS, RECAST_FORMS };
+enum recast_form { RECAST_NONE, RECAST_GGUF, RECAST_PEFT, RECAST_MLX, RECAST_FORMS };
 
 /* Returns the form that a word of --to names, or RECAST_NONE. */
 enum recast_form recast_named(const char *word);

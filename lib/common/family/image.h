@@ -31,7 +31,7 @@ struct image_model {
 /* Finds the family of a model by the names of a choice, or, if a GGUF file declares one, by its architecture; none if it is
  * a language model, or no family has its names. Fails with ERR_UNSUPPORTED for names of diffusers; for names of an image model
  * that no family knows, or of an adapter; with ERR_MALFORMED if the given family lacks a name. `choice` NULL: by the names in the
- * catalog, and names that no family knows are no failure. Clear it also after a failure. */
+ * catalog, and unknown names do not fail. Clear it also after a failure. */
 bool image_open(struct image_model *image, const struct catalog *catalog, const struct choice *choice,
     const struct image_options *how, struct err *err);
 

@@ -394,7 +394,7 @@ hf_quantization_of_files(struct str *out, const struct choice *choice, const str
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
         struct hf_module_group group = c.m.group[i];
-        if (!group.quantizer->loader->alias)
+        if (!group.quantizer->loader->in_files)
             continue;
         c.m.group[i] = c.m.group[n];
         c.m.group[n++] = group;

@@ -335,12 +335,13 @@ config_gptoss(struct str *out, const struct hf_modules *m)
 /* The scales of FP8 have one type. bitsandbytes and MLX weights describe themselves. */
 static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quantizer_experts },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
-    ct = { config_ct, .mixes = true, .embeddings = true, .groups = true, .orders = true }, modelopt = { .config = config_modelopt },
+    ct = { config_ct, .mixes = true, .embeddings = true, .groups = true, .orders = true },
+    ct_e5m3 = { config_ct, .in_files = true, .mixes = true, .embeddings = true, .groups = true, .orders = true }, modelopt = { .config = config_modelopt },
     gptq = { config_gptq, .mixes = true, .groups = true }, awq = { config_awq, .mixes = true, .groups = true },
-    mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true, .groups = true },
+    mlx = { config_mlx, .alias = "quantization", .in_files = true, .mixes = true, .embeddings = true, .groups = true },
     gptoss = { .config = config_gptoss }, mxfp8 = { .config = config_mxfp8 },
-    modelslim = { .config = config_modelslim, .file = "quant_model_description.json", .mixes = true }, gemma = { .config = config_gemma },
-    quark = { .config = config_quark, .groups = true };
+    modelslim = { .config = config_modelslim, .file = "quant_model_description.json", .mixes = true }, gemma = { .config = config_gemma, .in_files = true },
+    quark = { .config = config_quark, .in_files = true, .groups = true };
 
 #define NONE(name, reader) { name, .loader = NULL, .word = reader }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
@@ -371,7 +372,8 @@ static const struct hf_quantizer rows[] = {
     { MX("mxfp8", "mxfp8-quantized", 8, "group", "torch.uint8"), .apart = HF_APART },
     { MX("nvfp4", "nvfp4-pack-quantized", 4, "tensor_group", "torch.float8_e4m3fn"), .apart = HF_APART, .loses_experts = true },
     { "minimax-mxfp8", &mxfp8, .word = "mxfp8" },
-    { MX("nvfp4-e5m3", "nvfp4-e5m3-pack-quantized", 4, "tensor_group", NULL), .apart = HF_APART, .loses_experts = true },
+    { "nvfp4-e5m3", &ct_e5m3, "nvfp4-e5m3-pack-quantized", .bits = 4, .type = "float", .strategy = "tensor_group", .apart = HF_APART,
+        .loses_experts = true },
     { "modelslim-w8a8", &modelslim, .word = "W8A8_DYNAMIC", .bits = 8, .apart = HF_APART },
     { "modelslim-w4a8", &modelslim, .word = "W4A8_DYNAMIC", .bits = 4, .apart = HF_APART },
     { "quark-int4", &quark, .word = "int4", .bits = 4, .apart = HF_APART },

@@ -10,6 +10,7 @@ struct hf_loader {
     void (*config)(struct str *out, const struct hf_modules *m);
     const char *file;               /* file besides config.json that has a word for each tensor (description.h), or NULL */
     const char *alias;              /* second member of config.json with the same value, or NULL */
+    bool in_files;                  /* a file has the config in its metadata, too: shapes do not show the scheme */
     bool mixes;                     /* one config can describe several encoders; otherwise only encoders with equal `word` */
     bool embeddings;                /* reads quantized embeddings */
     bool groups;                    /* the config declares group sizes and zero points */

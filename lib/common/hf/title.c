@@ -135,6 +135,7 @@ static bool
 is_context(const char *size, double params)
 {
     static const char units[] = " KMBT";
+    static const double scale[] = { 1, 1e3, 1e6, 1e9, 1e12, 1 };
     size_t n = strlen(size);
     char *end, number[64];
     snprintf(number, sizeof number, "%.*s", (int)(n - 1), size);
@@ -142,7 +143,7 @@ is_context(const char *size, double params)
     const char *unit = strchr(units, size[n - 1]);
     if (params == 0 || end == number || *end)
         return false;
-    x *= unit ? pow(1000, (double)(unit - units)) : 1e-3;
+    x *= unit ? scale[unit - units] : 1e-3;
     return params < 0 ? x < floor(-params / 8) : fabs(x - params) > floor(7 * params / 8);
 }
 

@@ -414,6 +414,25 @@ reduction_keep(struct one *one, const struct reduction *r, struct choice *choice
         one->chosen->why = "has this type already";
 }
 
+/* Keeps the biases as they are stored whose weights are kept, and no others. */
+static void
+keep_followers(const struct one *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct weight *w = list[i].chosen->decode;
+        size_t at = w ? w->name_len : 0;
+        if (!w || !w->scheme->follows || !str_strip(w->name, &at, "bias"))
+            continue;
+        list[i].chosen->kept = NULL;
+        for (size_t k = 0; k < n; k++) {
+            const struct weight *other = list[k].chosen->decode;
+            if (other && other != w && list[k].chosen->kept && other->name_len == at + 6 && memcmp(other->name, w->name, at) == 0
+                    && memcmp(other->name + at, "weight", 6) == 0)
+                list[i].chosen->kept = w;
+        }
+    }
+}
+
 /* --- entire choice */
 
 /* Warns once about types that llama-quantize refuses to write without importance. */
@@ -507,7 +526,7 @@ warn_of_slow(const struct one *list, size_t n, struct catalog *memory)
             "refuses it", slow, reduction_type_of(first), str_shown(shown, first->t.name, first->t.name_len));
 }
 
-/* Warns of matrices of an image model that become F16, because their rows are no multiple of the block. */
+/* Warns of matrices of an image model that become F16, because the block does not divide their rows. */
 static void
 warn_of_fallback(const struct one *list, size_t n, struct catalog *memory)
 {
@@ -641,6 +660,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
         ok = ok && (!list[i].encoder || reduction_encode(&list[i], r, NULL, memory, err));
     }
     ok = ok && keep_stored(r, choice, err);
+    keep_followers(list, choice->n);
     ok = ok && (r->uniform || check_rules(r, choice, err));
     if (ok && !r->uniform && model.image) {
         warn_of_slow(list, choice->n, memory);

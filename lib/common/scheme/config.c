@@ -281,6 +281,8 @@ config_new(struct config **out, const struct catalog *catalog, struct words *wor
             return false;
     }
     read_metadata(config, words, catalog);
+    if (!config->block && json_object_get(config->metadata, "quant_method"))       /* one file has no config.json */
+        config->block = json_incref(config->metadata);
     return read_groups(config, err) && read_ignored(config, err);
 }
 

@@ -323,6 +323,7 @@ const struct scheme int8_static_schemes[] = {
         .code = "int8-static",
         .name = "ModelSlim static INT8",
         ROWS({ .codes = ".quant_bias", .dtypes = ANY, .becomes = ".bias", .choose = choose_bias }),
+        .follows = true,
         .need = { [CODES] = NEED_RUN },
         .run = bias_run,
         .room = BIAS_STEP * sizeof(float),

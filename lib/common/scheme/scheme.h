@@ -193,6 +193,7 @@ struct scheme {
     const char *ask;            /* hint appended to a refusal: what input would decide; or NULL */
     const struct scheme_row *rows;      /* nrows rows, tried in turn */
     size_t nrows;
+    bool follows;               /* the weights are biases, of no use without the stored form of the weight of their module */
     const struct scheme_word_row *words;           /* ends with an entry without text; or NULL */
     bool (*knows)(enum word_place place, const char *word);     /* for words that a rule describes; or NULL */
 
