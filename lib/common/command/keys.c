@@ -70,7 +70,8 @@ command_keys_make(struct keys *keys, struct job *job, const struct choice *choic
     bool ok = !given->path || small_file_open(&src, given->path, true, SMALL_FILE_MAX, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
     given->quantization = &quantization;
-    ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, job->reduction.encoder, err))
+    ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, job->reduction.encoder, job->dir.path != NULL,
+            err))
         && keys_make(keys, job->cmd->writer->keys, given, choice, err);
     given->json = NULL;
     given->quantization = NULL;

@@ -387,14 +387,15 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
 }
 
 bool
-hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
+hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, bool in_dir, struct err *err)
 {
     struct collected c = { .m.n = 0 };
     bool ok = quantization_collect(&c, choice, named, err);
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
         struct hf_module_group group = c.m.group[i];
-        if (!group.quantizer->loader->in_files)
+        const struct hf_loader *loader = group.quantizer->loader;
+        if (!loader->in_files || (in_dir && !loader->alias))
             continue;
         c.m.group[i] = c.m.group[n];
         c.m.group[n++] = group;

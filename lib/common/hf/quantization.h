@@ -22,9 +22,10 @@ struct hf_quantization {
 bool hf_quantization_make(struct hf_quantization *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err);
 
-/* Appends the same object for the metadata of the weight files, or nothing. Includes only weights of a loader with `alias`,
- * because tensor shapes do not determine their parameters. Fails only with ERR_MEMORY. */
-bool hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err);
+/* Appends the same object for the metadata of the weight files, or nothing. Includes only weights of a loader with `in_files`, and
+ * in a directory, which has a config.json, only those with `alias`. Fails only with ERR_MEMORY. */
+bool hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, bool in_dir,
+    struct err *err);
 
 void hf_quantization_clear(struct hf_quantization *config);
 
