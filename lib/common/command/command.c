@@ -89,7 +89,8 @@ check_input(const struct job *job, bool gguf, struct err *err)
     return !option || job->to_hf || cmd->writer == &writer_gguf || err_set(err, ERR_USAGE, "--%s requires GGUF output, or GGUF input and -o DIR/ or --names hf", option);
 }
 
-/* Sets job->to_hf for a GGUF model. A directory of an image model keeps the names, which are those of its checkpoint. */
+/* Sets job->to_hf for a GGUF model. A directory of an image model keeps the names, which are those of its checkpoint, and so does a
+ * file that declares no architecture. */
 static bool
 find_way(struct job *job, struct err *err)
 {
@@ -98,7 +99,10 @@ find_way(struct job *job, struct err *err)
     if (!cmd->dir.path || cmd->keeps_names)
         return true;
     bool ok = image_open(&image, job->model.catalog, NULL, &(struct image_options){ 0 }, err);
-    job->to_hf = cmd->to_hf || !image.family;
+    bool declared = catalog_meta_find(job->model.catalog, "general.architecture") != NULL;
+    job->to_hf = cmd->to_hf || (!image.family && declared);
+    if (!job->to_hf && !declared && cmd->instead == COMMAND_OUTPUT)
+        cli_say(&cmd->cli, job->model.name, "the file has no general.architecture, so the tensors keep their names");
     image_clear(&image);
     return ok;
 }
