@@ -60,7 +60,7 @@ EOF
     try 1 env AMN_CPU=scalar amn-inspect --diff a.safetensors b.safetensors
     cmp first out
     jq -c 'select(.name)' first | "$helpers/json-keys" 'AMN-INSPECT DIFF'
-    jq -es 'last | .total == 23 and [.equal, .equal_values, .different, .only_a, .only_b, .shape, .dtype] == [2, 4, 13, 1, 1, 1, 1]' first
+    jq -es 'last | .total == 23 and [.equal, .equal_values, .unequal, .only_a, .only_b, .shape, .dtype] == [2, 4, 13, 1, 1, 1, 1]' first
     jq -es '(map(select(.name).differing // 0) | add) == last.differing and (map(select(.name).max_abs // 0) | max) == last.max_abs' first
 }
 
@@ -196,7 +196,7 @@ write("m.safetensors", [("model.layers.%d.%s.weight" % (i, k), "F32", [16, 32], 
         for type in bf16 f16; do
             amn-remember -q --to $type -o copy.safetensors "$in"
             try 0 amn diff -q "$in" copy.safetensors
-            jq -es 'last.different == 0 and last.equal_values > 0' out
+            jq -es 'last.unequal == 0 and last.equal_values > 0' out
             try 0 amn diff -q copy.safetensors "$in"
         done
     done
@@ -206,7 +206,7 @@ write("m.safetensors", [("model.layers.%d.%s.weight" % (i, k), "F32", [16, 32], 
     read -r at < <(amn-parse copy.safetensors | jq 'select(.dtype == "F16").offset' | head -n 1)
     printf '\x01\x02' | dd of=copy.safetensors bs=1 seek=$at conv=notrunc status=none
     try 1 amn diff -q "$in" copy.safetensors
-    jq -es 'last.different == 1' out
+    jq -es 'last.unequal == 1' out
 }
 
 @test "usage and bad input" {

@@ -89,7 +89,7 @@ diff_report_row(struct columns *c, const struct differences *d, size_t i)
 static void
 add_json_total(struct page *page, const struct differences *d)
 {
-    static const char *const keys[DIFFERENCE_STATUSES] = { "equal", "equal_values", "different", "only_a", "only_b", "shape", "dtype" };
+    static const char *const keys[DIFFERENCE_STATUSES] = { "equal", "equal_values", "unequal", "only_a", "only_b", "shape", "dtype" };
     const struct loss all = losses_all(d->losses);
     uint64_t n = 0, count = 0, nonfinite = 0;
     double most = 0;
