@@ -97,6 +97,14 @@ blocks_find(struct blocks *b, enum blocks_result *result, struct table_match *f,
     return true;
 }
 
+const char *
+blocks_open(enum blocks_result result, const struct tensor *scale, const char *unknown)
+{
+    if (result == BLOCKS_OPEN)
+        return unknown;
+    return scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+}
+
 void
 blocks_run(const struct blocks *b, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {

@@ -29,6 +29,9 @@ enum blocks_result {
 bool blocks_find(struct blocks *b, enum blocks_result *result, struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err);
 
+/* Returns why weights with such scales are not decoded, or NULL: `unknown`, a static text, if the layout is open, or their type. */
+const char *blocks_open(enum blocks_result result, const struct tensor *scale, const char *unknown);
+
 /* Returns the index of the scale of a row, counted over all matrices, and a column. */
 static inline uint64_t
 blocks_at(const struct blocks *b, uint64_t row, uint64_t col)

@@ -51,12 +51,9 @@ int4_modelopt_fit(struct table_match *f, struct weight *w, struct err *err)
         return false;
     if (result == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "groups that cover the columns");
-    if (result == BLOCKS_OPEN)
-        own->open = "groups not given by config.json (--config)";
-    else if (scale->dtype == DTYPE_F64)
-        own->open = "with scales of F64";
-    else
-        own->open = table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
+    own->open = blocks_open(result, scale, "groups not given by config.json (--config)");
+    if (!own->open && table_found(f, ROLE_ZERO_POINT))
+        own->open = "with zero points";
     w->own = own;
     w->vague = own->open != NULL;
     return claims_shape(f->claims, w, rank - 2, dim, 2, err) && smooth_check(w->part[SMOOTH], codes, dim[1], err);

@@ -52,12 +52,7 @@ int8_fit(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(zero, codes, err, "the shape of weight_scale");
     if (offset && !dim_same_count(offset, scale))
         return table_wrong(offset, codes, err, "as many values as weight_scale has");
-    if (result == BLOCKS_OPEN)
-        own->open = "blocks not given by config.json (--config)";
-    else if (scale->dtype == DTYPE_F64)
-        own->open = "with scales of F64";
-    else
-        own->open = NULL;
+    own->open = blocks_open(result, scale, "blocks not given by config.json (--config)");
     own->modelslim = offset != NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && zeros_check(f->claims, offset, "an INT8 weight", err)

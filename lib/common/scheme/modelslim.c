@@ -84,12 +84,7 @@ modelslim_fit(struct table_match *f, struct weight *w, struct err *err)
     if (second)
         own->second = (struct blocks){ .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_cols(second), 1),
             .per_row = dim_cols(second) };
-    if (result == BLOCKS_OPEN)
-        own->open = "blocks not given by config.json (--config)";
-    else if (scale->dtype == DTYPE_F64)
-        own->open = "with scales of F64";
-    else
-        own->open = NULL;
+    own->open = blocks_open(result, scale, "blocks not given by config.json (--config)");
     w->vague = own->open != NULL;
     w->again = own->paired && dim[1] > SCHEME_BACK;
     return check_dropped(f, dim[0], err) && claims_shape(f->claims, w, 0, dim, 2, err);
