@@ -663,13 +663,23 @@ piece_bytes(const struct reading *how, const struct piece *piece, uint64_t from,
     return element_bytes(how, piece, piece_size(piece), from, to, y, err);
 }
 
+/* Fails because element `at` of a piece, which is x, is NaN or infinite. */
+static bool
+refuse_nonfinite(const struct piece *elements, uint64_t at, float x, struct err *err)
+{
+    struct tensor t;
+    char name[STR_SHOWN];
+    piece_output(&t, elements);
+    return err_set(err, ERR_MALFORMED, "tensor %s: element %" PRIu64 " is %s, which cannot be "
+        "encoded; --allow-nonfinite encodes it as the reference does", str_shown(name, t.name, t.name_len), at,
+        isnan(x) ? "NaN" : "infinite");
+}
+
 /* Fails if one of n floats is NaN or infinite. */
 static bool
 all_finite(const struct kernels *k, const struct piece *elements, uint64_t first, const float *x, size_t n,
     struct err *err)
 {
-    struct tensor t;
-    char name[STR_SHOWN];
     size_t i = 0;
     float most = 0;
     k->encode_absmax(&most, x, n, n);
@@ -677,10 +687,26 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
         return true;
     while (isfinite(x[i]))
         i++;
-    piece_output(&t, elements);
-    return err_set(err, ERR_MALFORMED, "tensor %s: element %" PRIu64 " is %s, which cannot be "
-        "encoded; --allow-nonfinite encodes it as the reference does", str_shown(name, t.name, t.name_len), first + i,
-        isnan(x[i]) ? "NaN" : "infinite");
+    return refuse_nonfinite(elements, first + i, x[i], err);
+}
+
+/* Fails if one of the elements that are held is NaN or infinite. Those of F64 may become infinite as floats: they are not checked. */
+static bool
+check_held(const struct kernels *k, struct held *held, struct err *err)
+{
+    struct nonfinite found = { 0 };
+    const enum dtype type = held->elements->to;
+    const size_t size = dtype_facts(type)->bytes;
+    held->finite = type != DTYPE_F64;
+    if (held->finite)
+        nonfinite_add(&found, type, held->p, (size_t)held->n);
+    float x = 0;
+    uint64_t i = 0;
+    if (found.nan + found.infinite == 0)
+        return true;
+    for (k->widen[type](&x, held->p, 1); isfinite(x); k->widen[type](&x, held->p + ++i * size, 1))
+        ;
+    return refuse_nonfinite(held->elements, held->first + i, x, err);
 }
 
 bool
@@ -698,30 +724,31 @@ block_hold(const struct reading *how, const struct piece *elements, uint64_t fir
     if (!element_run(how, elements, first, n, dtype_facts(elements->to)->bytes, held->p, err))
         return false;
     held->elements = elements;
+    held->what = how->what;
     held->first = first;
     held->n = n;
-    return true;
+    held->finite = false;
+    return how->nonfinite || check_held(how->kernels, held, err);
 }
 
-/* Returns true if elements are held. */
-static bool
-is_held(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n)
+bool
+block_holds(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n)
 {
     const struct held *held = &how->b->held;
-    return how->what == READING_VALUES && held->elements == elements && first >= held->first && first + n <= held->first + held->n;
+    return how->what == held->what && held->elements == elements && first >= held->first && first + n <= held->first + held->n;
 }
 
 bool
 block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err)
 {
     size_t size = dtype_facts(elements->to)->bytes, step = elements->to == DTYPE_F32 ? n : BLOCK_SPARE / size;
-    if (is_held(how, elements, first, n)) {
+    if (block_holds(how, elements, first, n)) {
         const uint8_t *held = how->b->held.p + (first - how->b->held.first) * size;
         if (elements->to == DTYPE_F32)
             memcpy(x, held, n * size);
         else
             how->kernels->widen[elements->to](x, held, n);
-        return how->nonfinite || all_finite(how->kernels, elements, first, x, n, err);
+        return how->nonfinite || how->b->held.finite || all_finite(how->kernels, elements, first, x, n, err);
     }
     for (size_t done = 0, now; done < n; done += now) {
         now = (size_t)num_min(n - done, step);

@@ -6,6 +6,14 @@
 #include "pipeline/panel.h"
 #include "pipeline/pipeline.h"
 
+/* What elements are read as. */
+enum reading_what {
+    READING_VALUES,
+    READING_BARE,               /* their values without deltas */
+    READING_HINTS,              /* what the kernels of a hint yield (kernel/hints.h) */
+    READING_FACTORS             /* what a hint yields that takes no notice of codes */
+};
+
 /* Buffers of one worker. */
 struct workspace {
     uint8_t *out;               /* buffer for one block, page aligned; owned */
@@ -25,6 +33,8 @@ struct workspace {
     } grain;
     struct held {               /* elements [first, first + n) of a piece that block_hold() has read */
         const struct piece *elements;
+        enum reading_what what;
+        bool finite;            /* known to have neither NaN nor infinity as floats */
         uint64_t first, n;
         uint8_t *p;             /* in the type of the piece; `room` bytes; owned */
         size_t room;
@@ -42,14 +52,6 @@ struct workspace {
     struct changed_values changed;
 };
 
-/* What elements are read as. */
-enum reading_what {
-    READING_VALUES,
-    READING_BARE,               /* their values without deltas */
-    READING_HINTS,              /* what the kernels of a hint yield (kernel/hints.h) */
-    READING_FACTORS             /* what a hint yields that takes no notice of codes */
-};
-
 /* How one worker reads elements. All pointers are borrowed. */
 struct reading {
     const struct pipeline *p;
@@ -58,6 +60,7 @@ struct reading {
     const struct kernels *kernels;      /* of the job, or of a hint */
     enum reading_what what;
     bool nonfinite;                     /* NaN and infinity are no errors */
+    bool bands;                         /* the elements of whole bands are held */
     bool measures;                      /* the elements are bytes of the output: their change counts. Only within block.c */
 };
 
@@ -77,8 +80,12 @@ void workspace_clear(struct workspace *b);
 /* Reads elements [first, first + n) of a piece as floats. Fails with ERR_MALFORMED for NaN or infinity, unless how->nonfinite. */
 bool block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err);
 
-/* Reads elements [first, first + n) of a piece, from which block_floats() takes them until something else is held. */
+/* Reads elements [first, first + n) of a piece, from which block_floats() takes them until something else is held. Fails like it for
+ * the first NaN or infinity. */
 bool block_hold(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n, struct err *err);
+
+/* Returns true if these elements are held. */
+bool block_holds(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n);
 
 /* Generates output bytes [from, to), at most one block, in b->out. Skips the bytes of LATE pieces. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,

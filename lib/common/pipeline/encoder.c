@@ -10,6 +10,8 @@
 #include "kernel/rounded.h"
 #include "plan/fused.h"
 
+enum { NEAR = 4 << 10 };        /* elements that are encoded together: with their decoded values and codes, they fit in 48 KiB */
+
 /* Elements of a run and their decoded values, in the order of comparisons. */
 struct shadow {
     float *x, *back;            /* n of them, in `room`; owned */
@@ -320,7 +322,16 @@ encoder_encode(struct encoder_reader *r, const struct encoding *e, const struct 
         "another value than that of the input", str_shown(name, e->weight.name, e->weight.name_len), r->wrong);
 }
 
-/* Encodes grains [first, first + count) of a part. */
+/* Reads elements that are to be encoded, of which n are next, unless they are held: many at a time. */
+static bool
+hold_elements(struct encoder_reader *r, uint64_t first, uint64_t count, uint64_t n, uint64_t numel, struct err *err)
+{
+    count = num_min(num_min(count, num_max(n, ENCODE_MOVED)), numel - first);
+    return r->exact || n == count || block_holds(&r->how, r->elements, first, n) || block_hold(&r->how, r->elements, first, count, err);
+}
+
+/* Encodes grains [first, first + count) of a part: few at a time, which stay in the first cache, unless each comparison reads elements
+ * with their change, whose product wants many. */
 static bool
 make_grains(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
@@ -328,7 +339,7 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     const struct encoding *e = of->encoding;
     const struct encode_part *part = &e->part[of->part];
     struct encode_run run = lend(r, facts);
-    uint64_t numel = e->rows * e->cols;
+    uint64_t numel = e->rows * e->cols, step = e->exact || r->shift ? ENCODE_MOVED : NEAR;
     if (e->exact && part->elems != 0 && is_packed(e)) {
         uint64_t done = move_grains(r, e, &run, of->part, first, count, y, err);
         if (err->kind != ERR_NONE)
@@ -339,13 +350,14 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     }
     for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
         if (part->elems) {
-            n = num_min(count, num_max(1, ENCODE_MOVED / part->elems));
+            n = num_min(count, num_max(1, step / part->elems));
             run.n = (size_t)num_min(n * part->elems, numel - first * part->elems);
         } else {
             n = count;
             run.n = 0;
         }
-        if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
+        if (!(run.n == 0 || hold_elements(r, first * part->elems, count * part->elems, run.n, numel, err))
+            || !(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
             || !encoder_encode(r, e, &run, of->part, first, n, y, err))
             return false;
     }
@@ -537,7 +549,7 @@ facts_for(struct encoder_reader *r, const struct encoded *of, struct err *err)
     const struct encoding *e = of->encoding;
     if (e->facts)
         return e->facts;
-    if (e->encoder->survey.bands && !e->exact && r->how.b->held.elements == of->elements)
+    if (e->encoder->survey.bands && !e->exact && r->how.bands)
         return band_facts(r, e, err);
     return encoder_facts(&r->how, of, r->how.p->facts, err);
 }

@@ -10,7 +10,7 @@
 #include "pipeline/crew.h"
 
 /* Elements that are held at a time, in bytes, and at most for one band of a weight; bytes of a part that are encoded at a time. */
-enum { HELD = 512 << 10, HELD_MOST = 4 << 20, PART_BYTES = 128 << 10 };
+enum { HELD = 512 << 10, HELD_MOST = 4 << 20, PART_BYTES = PIPELINE_BLOCK };
 
 /* Columns of a panel at least, and bytes of its codes: with 2048 columns of 16 bits no read is shorter than 4 KiB. */
 enum { PANEL_COLS = 2048, PANEL_ROWS = 32, PANEL_CODES = 1 << 20 };
@@ -291,7 +291,8 @@ static bool
 put_bands(struct scatter_worker *w, const struct scatter_run *t, uint64_t unit, struct err *err)
 {
     const struct pipeline *p = w->s->p;
-    const struct reading how = { .p = p, .panels = w->s->panels, .b = &w->b, .kernels = p->kernels, .nonfinite = p->nonfinite_ok };
+    const struct reading how = { .p = p, .panels = w->s->panels, .b = &w->b, .kernels = p->kernels, .nonfinite = p->nonfinite_ok,
+        .bands = true };
     const struct encode_bands *b = &t->bands;
     const struct piece *elements = t->parts[0]->of.encoded->elements;
     uint64_t each = num_ceil_div(b->matrix, b->rows * t->step), top = unit / each * b->matrix;
