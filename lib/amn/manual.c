@@ -52,6 +52,7 @@ static const struct topic {
     { "adapters", "amn-adapters", 7, "LoRA adapters and their kin, merged into a model" },
     { "family", "amn-family", 5, "files that describe model families for amn" },
     { "writers", "amn-writers", 5, "habits of the programs that write model files" },
+    { "fetch", "amn", 7, "read a model through a command, such as curl or ssh" },
     { "json", "amn-json", 5, "JSON output of the amn tools" },
     { "memory", "amn-memory", 7, "memory, temporary files, page cache and limits of the amn tools" },
     { "help", "amn", 1, "the command amn itself" },

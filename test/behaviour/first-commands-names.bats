@@ -55,7 +55,8 @@ same() {
     try 0 amn dequantize --include '*q_proj*' -o part/ fp8
     [ "$(types part)" = 'BF16:8 F32:12 F8_E4M3:12' ]
     grep -q 'note: 12 quantized weights written as stored, because of --include' err
-    grep -q 'warning: config.json still declares that all weights are quantized' err
+    jq -e '.quantization_config.modules_to_not_convert == ["lm_head", "model.layers.0.self_attn.q_proj", "model.layers.1.self_attn.q_proj"]' \
+        part/config.json
     python3 - fp8/model*.safetensors part/model.safetensors <<'PYTHON'
 import sys
 from modelfile import read
@@ -71,6 +72,42 @@ PYTHON
     grep -qF 'tensor token_embd.weight: the output cannot hold it as it is stored; select it, too, or leave it out with --drop' err
     try 0 amn dequantize --include '*attn_q*' --only '*attn_q*' -o q.safetensors model.gguf
     [ "$(types q.safetensors)" = BF16:2 ]
+}
+
+@test "config.json lists the modules of a partly dequantized model in the words of its method" {
+    llama
+    while read -r scheme query; do
+        amn quantize -q -s $scheme -o out.$scheme/ in
+        try 0 amn dequantize --include '*.1.*v_proj*' -o $scheme.part/ out.$scheme
+        jq -e "$query" $scheme.part/config.json
+        refute grep -q 'still declares' err
+        amn dequantize -q -o $scheme.all/ out.$scheme
+        amn dequantize -q -o $scheme.again/ $scheme.part
+        amn diff $scheme.all $scheme.again >/dev/null
+    done <<'END'
+nf4 .quantization_config.llm_int8_skip_modules | index("model.layers.1.self_attn.v_proj")
+awq .quantization_config.modules_to_not_convert | index("model.layers.1.self_attn.v_proj")
+fp8-per-channel .quantization_config.ignore | index("model.layers.1.self_attn.v_proj")
+nvfp4 .quantization_config.ignore | index("model.layers.1.self_attn.v_proj")
+mlx-4bit .quantization["model.layers.1.self_attn.v_proj"] == false and .quantization == .quantization_config
+END
+    amn quantize -q -s gptq -o out.gptq/ in
+    try 0 amn dequantize --include '*.1.*v_proj*' -o gptq.part/ out.gptq
+    grep -q 'warning: config.json still declares that all weights are quantized' err
+    diff <(jq -S . out.gptq/config.json) <(jq -S . gptq.part/config.json)
+}
+
+@test "a directory without the tower that its config.json declares is refused, with the way to the text model" {
+    "$helpers/hf-model" "$corpus/hf-models/qwen3_vl" vl
+    try 69 amn convert --drop '*visual*' -o text/ vl
+    grep -qF 'for the text model, write a GGUF file (amn convert -o FILE.gguf), then amn convert --to hf -o DIR/ FILE.gguf' err
+    [ ! -e text ]
+    amn convert -q -o text.gguf vl
+    amn convert -q --to hf -o text/ text.gguf
+    jq -e '.architectures == ["Qwen3ForCausalLM"] and .vision_config == null' text/config.json
+    try 0 amn convert --drop '*visual*' -o text.safetensors vl
+    try 0 amn convert --drop '*visual.blocks.0*' -o most/ vl
+    grep -q 'config.json declares the whole model' err
 }
 
 @test "where nothing is changed, --include and --exclude name --only and --drop" {

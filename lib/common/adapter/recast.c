@@ -148,7 +148,7 @@ recast_open_base(struct recast *r, const char *arch, size_t n, struct err *err)
     struct model_family *given = NULL;
     char *path = NULL;
     if (!(r->job->base ? find_config(&path, r, r->job->base, err) : find_named(&path, r, err))
-            || (r->job->family && !family_open(&given, r->job->family, err))) {
+            || (r->job->family && !family_given(&given, r->job->family, err))) {
         free(path);
         return false;
     }

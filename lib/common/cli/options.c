@@ -524,7 +524,8 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
         return err_set(err, ERR_USAGE, "unexpected argument '%s' (threads are given with -j %s; -t is --test)", shown, shown);
     for (size_t i = 0; scheme && cli_exact_words[i]; i++)
         if (strcasecmp(scheme, cli_exact_words[i]) == 0)
-            return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean --exact=%s?)", shown, shown);
+            return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean %s%s?)", shown,
+                cli->given[CLI_OPT_EXACT] ? "--exact=" : "amn convert --dtype ", cli_exact_words[i]);
     if (scheme)
         return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean --scheme %s?)", shown, shown);
     if (access(extra, F_OK) != 0)

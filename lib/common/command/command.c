@@ -8,7 +8,9 @@
 #include "family/back.h"
 #include "hf/config_text.h"
 #include "hf/folder.h"
+#include "hf/unconverted.h"
 #include "family/hf_model.h"
+#include "family/sources.h"
 #include "command/budget.h"
 #include "command/imatrix.h"
 #include "command/operands.h"
@@ -266,21 +268,78 @@ warn_of_dropped(const struct job *job)
             : "config.json declares the whole model, so loaders expect them");
 }
 
+/* Fails for a directory without the vision or audio tower that its config.json declares: loaders would make one of random numbers. */
+static bool
+check_towers(const struct job *job, struct err *err)
+{
+    const struct catalog *input = job->model.catalog;
+    const struct catalog_config *config = hf_folder_config(input);
+    char shown[STR_SHOWN];
+    bool media = false, kept = false;
+    const struct tensor *t = &job->choice.first_dropped;
+    if (!job->cmd->dir.path || job->choice.dropped == 0 || !config || job->to_gguf.family
+            || !(memmem(config->text, config->n, "\"vision_config\"", 15) || memmem(config->text, config->n, "\"audio_config\"", 14)))
+        return true;
+    for (size_t i = 0; i < catalog_count(input) && !media; i++) {
+        const struct tensor *each = catalog_at(input, i);
+        family_sources_drops(each->name, each->name_len, &media);
+    }
+    for (size_t i = 0; i < job->choice.n && !kept; i++) {
+        const struct tensor each = chosen_tensor(&job->choice.list[i]);
+        family_sources_drops(each.name, each.name_len, &kept);
+    }
+    return !media || kept || err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "left out with the whole vision or audio tower, which config.json "
+        "declares: for the text model, write a GGUF file (amn convert -o FILE.gguf), then amn convert --to hf -o DIR/ FILE.gguf; for "
+        "the tensors alone, -o FILE.safetensors", str_shown(shown, t->name, t->name_len));
+}
+
+/* Adds the module of a weight, or of a stack of weights without `.weight`, which is named after its parent. */
+static bool
+add_module(struct names *modules, const struct tensor *t, struct err *err)
+{
+    size_t n = t->name_len;
+    if (str_strip(t->name, &n, ".weight"))
+        return names_add(modules, t->name, n, err);
+    while (n != 0 && t->name[n - 1] != '.')
+        n--;
+    return n < 2 || names_add(modules, t->name, n - 1, err);
+}
+
+/* Lists the weights that were dequantized in config.json, among which others stay quantized. */
+static bool
+declare_plain(struct job *job, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    struct names modules = { 0 };
+    bool ok = true, declared = false;
+    for (size_t i = 0; ok && i < job->choice.n; i++) {
+        const struct chosen *c = &job->choice.list[i];
+        const struct tensor t = chosen_tensor(c);
+        if (!c->kept && chosen_is_quantized(c))
+            ok = add_module(&modules, &t, err);
+    }
+    names_sort(&modules);
+    ok = ok && (modules.n == 0 || hf_unconverted_declare(job->model.catalog, &modules, &declared, err));
+    if (ok && modules.n != 0 && !declared)
+        cli_warn(&cmd->cli, job->model.name, "config.json still declares that all weights are quantized, so its loaders cannot read those "
+            "that were dequantized");
+    names_clear(&modules);
+    return ok;
+}
+
 /* Says how many quantized weights the globs leave as they are. */
-static void
-tell_selected(const struct job *job)
+static bool
+tell_selected(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     size_t n = 0;
     for (size_t i = 0; i < job->choice.n; i++)
         n += job->choice.list[i].kept && job->choice.list[i].copy == job->choice.list[i].kept->part[0];
     if (n == 0 || !selects(cmd) || cmd->instead != COMMAND_OUTPUT)
-        return;
+        return true;
     cli_say(&cmd->cli, job->model.name, "%zu quantized weight%s written as stored, because of --%s", n, str_plural(n),
         cmd->cli.given[CLI_OPT_INCLUDE] ? "include; --only GLOB writes fewer tensors" : "exclude; --drop GLOB leaves tensors out");
-    if (cmd->dir.path)
-        cli_warn(&cmd->cli, job->model.name, "config.json still declares that all weights are quantized, so its loaders cannot read those "
-            "that were dequantized");
+    return !cmd->dir.path || declare_plain(job, err);
 }
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
@@ -302,11 +361,10 @@ command_choose(struct job *job, struct err *err)
         && retype(job, casts, choice, err)
         && naming_apply(&cmd->naming, choice, err) && command_image_choose(job, err)
         && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
+    ok = ok && check_towers(job, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
         warn_of_dropped(job);
-    if (ok)
-        tell_selected(job);
-    return ok;
+    return ok && tell_selected(job, err);
 }
 
 /* With adapters and an encoder of safetensors, weights are decoded to F32: gives those that are not encoded the type that they have

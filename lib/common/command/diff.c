@@ -190,7 +190,7 @@ static bool
 diff_check(const struct cli *cli, struct err *err)
 {
     if (cli->noperands != 2)
-        return err_set(err, ERR_USAGE, "--diff requires two models: amn-inspect --diff FILE FILE");
+        return err_set(err, ERR_USAGE, "expected two models: amn diff FILE FILE");
     return operands_stdin_once(cli, err) && scheme_known(cli->input_scheme, err);
 }
 

@@ -166,6 +166,11 @@ find_candidates(struct command *cmd, struct err *err)
 static bool
 refuse_scheme(const char *name, struct err *err)
 {
+    static const char *const types[] = { "f16", "bf16", "f32" };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcasecmp(name, types[i]) == 0)
+            return err_set(err, ERR_USAGE, "--scheme %s requires --exact, which changes no value (did you mean amn convert --dtype %s?)",
+                name, types[i]);
     if (encode_exact_find(name, KEEPS_CODES))
         return err_set(err, ERR_USAGE, "--scheme %s requires --exact", name);
     if (strchr(name, ','))
@@ -417,6 +422,8 @@ command_settle(struct command *cmd, struct err *err)
     settle_output(cmd);
     if (!cmd->writer)
         cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
+    if (!cmd->writer && cmd->instead == COMMAND_TEST)
+        cmd->writer = &writer_safetensors;
     settle_moves(cmd);
     if (!conflicts_check(&cmd->cli, err) || (budget && !find_candidates(cmd, err)))
         return false;

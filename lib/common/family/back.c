@@ -111,7 +111,7 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
     if (!back->options->how->family)
         return find_family(back, &arch, err);
     char shown[STR_SHOWN];
-    return family_open(&back->family, back->options->how->family, err) && (family_has_arch(back->family, arch.p, arch.n)
+    return family_given(&back->family, back->options->how->family, err) && (family_has_arch(back->family, arch.p, arch.n)
         || err_set(err, ERR_UNSUPPORTED, "the family of --family is for architecture %s, but the file has '%s'",
             back->family->arch, str_shown(shown, arch.p, arch.n)));
 }

@@ -7,6 +7,7 @@
 #include "family/tensor_extra.h"
 #include "family/rows.h"
 #include "family/sources.h"
+#include "family/template.h"
 #include "hf/name.h"
 
 static const char ggml[] = "tokenizer.ggml";
@@ -94,6 +95,24 @@ warn_of_family(const struct model_family *family, const char *path, struct catal
     return ok;
 }
 
+/* Names the family that has all tensors of a model whose class is unknown. */
+static bool
+tell_alike(const struct hf_model *hf, struct model *model, struct err *err)
+{
+    const struct family_config *config = &hf->config;
+    const char *alike = NULL;
+    char shown[STR_SHOWN];
+    struct err ignored;
+    err_init(&ignored);
+    if (err->kind != ERR_UNSUPPORTED || !config->class || config->family
+            || !family_template_alike(&alike, model, config->class, &ignored) || !alike)
+        return false;
+    err_init(err);
+    return err_set(err, ERR_UNSUPPORTED, "config.json: unknown model class '%s'; all its tensors have names of family %s, so use "
+        "--family %s if it computes the same, --family FILE, or --config none to keep the tensor names",
+        str_shown(shown, config->class, strlen(config->class)), alike, alike);
+}
+
 bool
 hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err)
 {
@@ -102,10 +121,11 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc, .options = *how };
     if (!model->folder || !hf_folder_init(&folder, model->catalog))
         return true;
-    if ((how->family && !(family_given(&given, how->family, err)
+    if (how->family && !(family_given(&given, how->family, err)
             && (family_is_builtin(how->family) || warn_of_family(given, how->family, model->catalog, err))))
-            || !family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
         return false;
+    if (!family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
+        return tell_alike(hf, model, err);
     hf->family = hf->config.family;
     bool ok = !hf->family || (hf_folder_open(&folder, model, how->tokenizer, err) && make_keys(hf, &folder, how, model, err));
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */

@@ -1,8 +1,10 @@
 /* Family files of the command line. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "family/builtin.h"
 #include "family/read_priv.h"
 #include "source/small_file.h"
@@ -81,16 +83,52 @@ family_open(struct model_family **family, const char *path, struct err *err)
     return ok;
 }
 
+/* Returns the built-in family of a name or of a class, or NULL. */
+static const char *
+builtin_of(const char *arg)
+{
+    const char *name;
+    for (size_t i = 0; (name = family_name_at(i)) != NULL; i++)
+        if (strcmp(name, arg) == 0 || family_declares(family_builtin_text(name)->text, "class", arg, strlen(arg)))
+            return name;
+    return NULL;
+}
+
 bool
 family_is_builtin(const char *arg)
 {
-    return arg[0] != '_' && family_builtin_text(arg) && access(arg, F_OK) != 0;
+    struct stat st;             /* a directory is not a family: models have such names */
+    return (stat(arg, &st) != 0 || S_ISDIR(st.st_mode)) && builtin_of(arg);
+}
+
+/* Fails for a word that is neither a file nor a built-in family. */
+static bool
+unknown_family(const char *arg, struct err *err)
+{
+    char shown[STR_SHOWN];
+    struct names known = { 0 };
+    struct str hint = { 0 };
+    bool ok = family_classes(&known, err);
+    const char *name;
+    for (size_t i = 0; ok && (name = family_name_at(i)) != NULL; i++)
+        ok = names_add(&known, name, strlen(name), err);
+    if (ok)
+        nearest_hint(&hint, "", arg, (const char *const *)known.name, known.n);
+    if (ok)
+        err_set(err, ERR_USAGE, "--family: '%s' is neither a file nor a built-in family%s; use a name of amn list families",
+            str_shown(shown, arg, strlen(arg)), hint.p && !hint.failed ? hint.p : "");
+    names_clear(&known);
+    str_clear(&hint);
+    return false;
 }
 
 bool
 family_given(struct model_family **family, const char *arg, struct err *err)
 {
+    *family = NULL;
     if (family_is_builtin(arg))
-        return family_builtin(family, arg, err);
+        return family_builtin(family, builtin_of(arg), err);
+    if (!strpbrk(arg, "./") && access(arg, F_OK) != 0)
+        return unknown_family(arg, err);
     return family_open(family, arg, err);
 }

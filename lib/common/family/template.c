@@ -334,3 +334,15 @@ family_template(struct str *out, struct model *model, struct err *err)
     json_decref(members);
     return ok;
 }
+
+bool
+family_template_alike(const char **name, struct model *model, const char *class, struct err *err)
+{
+    struct template_match best = { 0 };
+    bool ok = template_find(&best, model, class, err);
+    *name = NULL;
+    if (ok && best.matches != 0 && best.without.list.n == 0)
+        *name = family_builtin_text(best.family->name)->name;
+    match_clear(&best);
+    return ok;
+}

@@ -10,4 +10,7 @@
  * ERR_UNSUPPORTED if a weight cannot be dequantized. */
 bool family_template(struct str *out, struct model *model, struct err *err);
 
+/* Sets *name to the built-in family that has rows for all tensors of a model, static, or to NULL. */
+bool family_template_alike(const char **name, struct model *model, const char *class, struct err *err);
+
 #endif

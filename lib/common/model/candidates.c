@@ -172,6 +172,12 @@ candidates_is_model(const char *name)
 }
 
 static bool
+is_coreml(const char *name)
+{
+    return str_ends(name, ".mlpackage") || str_ends(name, ".mlpackage/") || str_ends(name, ".mlmodelc") || str_ends(name, ".mlmodelc/");
+}
+
+static bool
 list(struct candidates *c, const char *dir, struct err *err)
 {
     DIR *d = opendir(dir);
@@ -182,6 +188,7 @@ list(struct candidates *c, const char *dir, struct err *err)
     while (ok && (name = folder_next(d, err)) != NULL) {
         c->distributed = c->distributed || strcmp(name, ".metadata") == 0 || str_ends(name, ".distcp");
         c->deepspeed = c->deepspeed || strcmp(name, "zero_to_fp32.py") == 0 || str_ends(name, "_model_states.pt");
+        c->coreml = c->coreml || is_coreml(name);
         c->tensorflow = c->tensorflow || str_ends(name, ".data-00000-of-00001");
         ok = !step_of(NULL, name) || names_add(&c->names, name, strlen(name), err);
     }
@@ -415,6 +422,9 @@ refuse_checkpoint(const struct candidates *c, struct err *err)
     if (c->distributed)
         return err_set(err, ERR_UNSUPPORTED, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
             "supported: " CONTAINER_DCP_MERGE);
+    if (c->coreml)
+        return err_set(err, ERR_UNSUPPORTED, "this is a model of Core ML, which is not supported: look for the same model in safetensors "
+            "or GGUF format");
     if (c->deepspeed)
         return err_set(err, ERR_UNSUPPORTED, "this is a checkpoint of DeepSpeed, which is not supported: merge its parts with 'python "
             "zero_to_fp32.py DIR FILE' (the script is in the directory above the parts)");
@@ -430,6 +440,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     const struct candidate_step *best = NULL;
     const char *shard = NULL;
     bool ok = list(c, dir, err);
+    c->coreml = c->coreml || is_coreml(dir);
     for (size_t i = 0; ok && i < c->names.n; i++) {
         const struct candidate_step *step = step_of(c, c->names.name[i]);
         if (!step || (best && (step > best || (step == best && step->foreign))))
@@ -440,7 +451,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
             c->chosen = c->names.name[i];
         best = step;
     }
-    if (ok && ((!best && (c->distributed || c->tensorflow)) || (c->deepspeed && !is_safe(best)))) {
+    if (ok && ((!best && (c->distributed || c->tensorflow)) || (c->coreml && (!best || best->foreign)) || (c->deepspeed && !is_safe(best)))) {
         c->chosen = NULL;
         refuse_checkpoint(c, err);
     } else if (ok && !best)

@@ -10,7 +10,7 @@
 struct candidates {
     struct names names;         /* in byte order */
     const char *chosen;         /* points into names */
-    bool deepspeed, tensorflow; /* the same for checkpoints of these programs */
+    bool deepspeed, tensorflow, coreml; /* the same for checkpoints of these programs */
     bool distributed;           /* the directory has files of torch.distributed.checkpoint, which are not in names */
     uint64_t shards;            /* if chosen is the first of a complete set of shards without an index: their number; else 0 */
 };

@@ -135,6 +135,19 @@ model_seal(const struct model *m, const char *advice, struct err *err)
     return false;
 }
 
+/* Opens one of several files of the model. */
+static bool
+add_one_of(struct model *m, const char *path, struct err *err)
+{
+    if (add_file(m, path, false, err))
+        return true;
+    size_t n = strlen(err->text);
+    if (err->kind == ERR_OPEN && err->sys == ENOENT)
+        snprintf(err->text + n, sizeof err->text - n, "; the model has %" PRIu32 " files, and this one is missing: download it again",
+            m->nfiles);
+    return false;
+}
+
 static bool
 open_index(struct model *m, const char *path, struct err *err)
 {
@@ -152,7 +165,7 @@ open_index(struct model *m, const char *path, struct err *err)
     }
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = folder_path(path, dir_len, index.shard[i], err);
-        ok = shard && add_file(m, shard, false, err);
+        ok = shard && add_one_of(m, shard, err);
         free(shard);
     }
     ok = ok && (index_apply(&index, m->catalog, m->strict, err) || err_in_file(err, source_name(src)));
@@ -167,7 +180,7 @@ add_part(struct model *m, const char *path, const struct configs_part *part, uin
 {
     struct str name = { 0 };
     configs_part_name(&name, path, part, i);
-    bool ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, err);
+    bool ok = (!name.failed || err_memory(err, name.room)) && add_one_of(m, name.p, err);
     str_clear(&name);
     return ok;
 }
@@ -366,6 +379,16 @@ model_is_fetched_directory(const char *path)
     return path && (strcmp(path, ".") == 0 || str_ends(path, "/"));
 }
 
+/* Says how a fetched directory is written, where the name of a file that could not be read may be one. */
+static void
+tell_slash(const struct model *m, const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = strlen(err->text);
+    if ((err->kind == ERR_IO || err->kind == ERR_MALFORMED) && !strchr(str_or(slash, path), '.'))
+        snprintf(err->text + n, sizeof err->text - n, "; the name of a directory ends with a slash: %s/", m->name);
+}
+
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
@@ -384,6 +407,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, err));
     if (stored)
         path = m->stored = found.p;
+    if (ok && options->fetch && !path)
+        ok = err_set(err, ERR_USAGE, "--fetch requires a FILE argument, which the command reads as $AMN_FILE");
     bool there = ok && path && !options->fetch && stat(path, &st) == 0, absent = ok && path && !options->fetch && !there;
     if (absent && !err_absent(errno))
         err_sys(err, ERR_OPEN, errno, "%s", "");
@@ -398,6 +423,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     ok = ok && err->kind == ERR_NONE && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
+    if (!ok && options->fetch && path && !model_is_fetched_directory(path))
+        tell_slash(m, path, err);
     return ok || err_in_file(err, str_or(m->name, ""));
 }
 

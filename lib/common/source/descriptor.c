@@ -152,7 +152,8 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     if (dangles)
         err_set(err, ERR_OPEN, "dangling symbolic link");
     else if (d->fd < 0 && sys == ENOENT && strstr(path, "://"))
-        err_set(err, ERR_OPEN, "no such file; to read a URL, use a pipe: curl -L URL | amn ...");
+        err_set(err, ERR_OPEN, "no such file; to read a URL, use a pipe: curl -L URL | amn ..., or --fetch COMMAND (amn(7)); hf download "
+            "ORG/NAME downloads a repository");
     else if (d->fd < 0)
         err_sys(err, ERR_OPEN, sys, "%s", "");
     else if (descriptor_look(d, pipe_ok, shown, inputs, err))
