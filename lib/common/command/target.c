@@ -422,13 +422,13 @@ command_settle(struct command *cmd, struct err *err)
     settle_output(cmd);
     if (!cmd->writer)
         cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
-    if (!cmd->writer && cmd->instead == COMMAND_TEST)
-        cmd->writer = &writer_safetensors;
     settle_moves(cmd);
     if (!conflicts_check(&cmd->cli, err) || (budget && !find_candidates(cmd, err)))
         return false;
     if (cmd->is_exact ? !transcode_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
         return false;
+    if (!cmd->writer && cmd->instead == COMMAND_TEST)
+        cmd->writer = &writer_safetensors;
     cmd->split.writer = cmd->writer;
     return check_extension(cmd, err);
 }

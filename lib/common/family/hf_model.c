@@ -183,6 +183,27 @@ hf_model_check(struct hf_model *hf, struct model *model, const struct choice *ch
     return ok;
 }
 
+/* Warns of an output head that config.json declares apart from the embeddings and the model lacks. */
+static void
+warn_of_head(const struct hf_model *hf, struct model *model, const struct choice *choice)
+{
+    static const char head[] = "output.weight";
+    const struct family_config *config = &hf->config;
+    bool makes = false;
+    if (hf->options.mtp_only || !json_is_false(json_object_get(config->members, "tie_word_embeddings"))
+            || !(strstr(config->class, "ForCausalLM") || strstr(config->class, "ForConditionalGeneration")))
+        return;
+    for (size_t i = 0; i < hf->family->rows.n; i++)
+        makes = makes || strcmp(hf->family->rows.at[i].gguf, head) == 0;
+    for (size_t i = 0; makes && i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        makes = t.name_len != sizeof head - 1 || memcmp(t.name, head, t.name_len) != 0;
+    }
+    if (makes)
+        catalog_warn(model->catalog, "the model has no lm_head.weight, but config.json declares \"tie_word_embeddings\": false; llama.cpp "
+            "takes token_embd.weight in its place");
+}
+
 bool
 hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err)
@@ -195,6 +216,7 @@ hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice,
         return true;
     if (!hf_model_check(hf, model, choice, err) || !rows_choose(choice, &how, err))
         return false;
+    warn_of_head(hf, model, choice);
     size_label(label, sizeof label, choice, choice->model.experts);
     return tensor_extra_keys(&hf->keys, choice, model->catalog, err)
         && keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);
