@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hf_encoders
 import torch
 import transformers as T
 from safetensors import safe_open
@@ -29,10 +30,15 @@ def config(kind, **more):
     return kind(**{**SMALL, **more})
 
 
+def exact(kind, **more):
+    return kind(**more)
+
+
 def longrope(n):
     return {"type": "longrope", "short_factor": [1 + i / 64 for i in range(n)], "long_factor": [1 + i * i / 7 for i in range(n)]}
 
 
+# Those of hf_encoders are added at the end.
 #   name: (tokenizer, dtype, vocabulary more than tokens, class, config members, options)
 CASES = {
     "llama3": (llama_bpe, "bfloat16", 4, "Llama", dict(
@@ -326,8 +332,12 @@ def build(name, folder):
     tokenizer, dtype, more, family, members, options = CASES[name]
     folder.mkdir(parents=True)
     pre, n = tokenizer(folder)
+    if "weights" in options:
+        hf_encoders.write(folder, name, n + more)
+        return options.get("pre", pre)
     kind = options.get("config") or ("Gemma3Text" if family == "Gemma3" else family + "Text" if "vision" in options else family)
-    c = config(getattr(T, kind + "Config"), vocab_size=n + more, **members)
+    make = exact if options.get("exact") else config
+    c = make(getattr(T, kind + "Config"), vocab_size=n + more, **members)
     c.dtype = getattr(torch, dtype)
     if options.get("pictures"):
         c = with_vision(family, c, n, dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=2,
@@ -351,8 +361,14 @@ def build(name, folder):
     if "named" in options:          # a class that is not in transformers, with the weights of one that is
         c = json.loads((folder / "config.json").read_text())
         write_json(folder / "config.json", {**c, "architectures": [options["named"][0]], "model_type": options["named"][1]})
+    if "class" in options:          # one that transformers lacks, with the weights of its own
+        c = json.loads((folder / "config.json").read_text())
+        write_json(folder / "config.json", {**c, "architectures": [options["class"]]})
     if "generation" in options:
         write_json(folder / "generation_config.json", options["generation"])
     lines = ",\n".join(" %s: [\n  %s]" % (json.dumps(f), ",\n  ".join(json.dumps(t) for t in tensors)) for f, tensors in weights.items())
     (folder / "weights.json").write_text("{\n" + lines + "\n}\n")
     return pre
+
+
+CASES.update(hf_encoders.CASES)

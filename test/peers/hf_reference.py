@@ -116,6 +116,9 @@ def expected(name, folder, pre):
     with tempfile.TemporaryDirectory() as work:
         model = Path(work) / name
         hf_models.hf_model.make(str(folder), str(model))
-        made, tokens = outputs(model, pre), tokens_of(model)
+        made = outputs(model, pre)
+        if "weights" in hf_models.CASES[name][5]:
+            return made
+        tokens = tokens_of(model)
         logits = logits_of(load(name, model), tokens)
     return {**made, "text": TEXT, "tokens": tokens, "logits": [float(x) for x in logits[:LOGITS]], "most": float(logits.abs().max())}

@@ -190,6 +190,22 @@ def modern(folder):
     return pre, n
 
 
+def roberta(folder):
+    """A BPE whose special tokens come first, as RoBERTa numbers them."""
+    roles = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    t = tokenizers.Tokenizer(models.BPE())
+    t.pre_tokenizer = splitting(GPT_2)
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(SOURCE, trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), special_tokens=roles, show_progress=False))
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    (folder / "tokenizer.json").write_text(t.to_str(pretty=False) + "\n", encoding="utf-8")
+    write_json(folder / "tokenizer_config.json", {
+        "tokenizer_class": "RobertaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>",
+        "unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask>", "add_prefix_space": False})
+    return "roberta-bpe", t.get_vocab_size()
+
+
 def gemma4(folder):
     """BPE with byte fallback, whose scores are all the same."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]

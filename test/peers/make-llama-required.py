@@ -71,7 +71,7 @@ def main(argv):
     out = {}
     for path in sorted(glob.glob(os.path.join(here, "..", "..", "families", "*.family"))):
         found = re.search(r"^arch\s+(\S+)", open(path, encoding="utf-8").read(), re.M)
-        if not found or found.group(1) in out:
+        if not found or found.group(1) in out or found.group(1) not in archs:      # an image model
             continue
         word = found.group(1)
         struct = re.search(r"case LLM_ARCH_%s:\s*(?:case \w+:\s*)*return new (\w+)\(" % archs[word], loader).group(1)

@@ -142,7 +142,11 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
     }
     if (row->nparts != 1 && !moves_slice(&v->moves, 0, from, n))
         return rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
-    return verbs_backward(v, err);
+    if (!verbs_backward(v, err) || v->skipped == 0)
+        return err->kind == ERR_NONE;
+    struct back_part *before = &j->part[j->n++];
+    *before = *part;
+    return verbs_skipped(&before->v, err);
 }
 
 /* Adds the parts that one tensor has of the source. */
@@ -294,9 +298,9 @@ back_join(struct chosen *chosen, struct back_work *w, const struct back_source *
     if (w->how->side != VERBS_WEIGHT && most != 1)
         return rows_fail(source->tensor[0], ERR_UNSUPPORTED, "several tensors or parts make up one weight of the model, which is not "
             "taken apart in an adapter", err);
-    j.part = malloc((most + 1) * sizeof *j.part);
+    j.part = malloc((2 * most + 1) * sizeof *j.part);   /* each with what it skips */
     if (!j.part)
-        return err_memory(err, (most + 1) * sizeof *j.part);
+        return err_memory(err, (2 * most + 1) * sizeof *j.part);
     for (size_t i = 0; ok && i < source->n; i++)
         ok = back_join_add_tensor(&j, &w->family->rows.at[source->row[i]], source->tensor[i], err);
     ok = ok && back_join_finish(chosen, &j, err);

@@ -17,6 +17,7 @@ enum verb_kind {
     VERB_ORDER,                 /* D F... : P...: D viewed as F..., permuted by P, merged; the shape stays */
     VERB_SWAP,                  /* D E */
     VERB_PART,                  /* D FROM COUNT */
+    VERB_SKIP,                  /* D N: without the first N; backwards zeros */
     VERB_CUT,                   /* D N: one-way */
     VERB_PAIRS,                 /* N: order 0 N 2 * : 0 2 1 */
     VERB_ADD, VERB_MUL,         /* C */

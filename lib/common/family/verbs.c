@@ -229,6 +229,50 @@ open(struct verbs *v, const struct verb *verb, struct err *err)
     return true;
 }
 
+/* SKIP and its inverse. */
+static bool
+skip(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+{
+    uint32_t d;
+    uint64_t n;
+    char text[96];
+    if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !size_of(&n, v, verb->arg[1], err))
+        return false;
+    uint64_t all = moves_size(&v->moves, d);
+    if (n == 0)
+        return true;
+    if (back && v->count != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: a part of a part cannot be put back", v->row->where);
+    if (back) {
+        v->skipped = v->from = n;
+        v->count = all;
+        moves_set_open(&v->moves, d);
+        return true;
+    }
+    snprintf(text, sizeof text, "a dimension of %" PRIu64 " has nothing after the first %" PRIu64, all, n);
+    if (n >= all)
+        return misfit(v, verb, text, err);
+    return moves_slice(&v->moves, d, n, all - n) || knotted(v, verb, err);
+}
+
+bool
+verbs_skipped(struct verbs *v, struct err *err)
+{
+    const struct verb *last = &v->part->verb[v->part->n - 1];
+    char text[96];
+    uint32_t d = 0;
+    while (!moves_is_open(&v->moves, d))
+        d++;
+    snprintf(text, sizeof text, "a dimension of %" PRIu64 " has no place for the %" PRIu64 " before it", v->count, v->skipped);
+    if (v->skipped > v->count || v->nops + 2 > VERBS_OPERATIONS || !moves_slice(&v->moves, d, 0, v->skipped))
+        return misfit(v, last, text, err);
+    v->op[v->nops++] = (struct operation){ OPERATION_MULTIPLY, 0 };
+    v->op[v->nops++] = (struct operation){ OPERATION_ADD, 0 };          /* no -0 */
+    v->from = 0;
+    v->count = v->skipped;
+    return true;
+}
+
 static bool
 operate(struct verbs *v, const struct verb *verb, bool back, struct err *err)
 {
@@ -260,6 +304,8 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
         if (back)
             return open(v, verb, err);
         return slice(v, verb, false, err);
+    case VERB_SKIP:
+        return skip(v, verb, back, err);
     case VERB_CUT:
         return back || slice(v, verb, true, err);
     case VERB_ADD: case VERB_MUL: case VERB_NEGEXP:
@@ -354,6 +400,10 @@ follow(uint64_t *n, const struct verbs *v, const struct verb *verb, struct err *
     }
     if (d != 0 || verb->kind == VERB_CUT)
         return true;
+    if (verb->kind == VERB_SKIP) {
+        *n = 0;
+        return true;
+    }
     if (verb->kind == VERB_PART) {
         *n = 0;
         return !verb->arg[2] || size_of(n, v, verb->arg[2], err);

@@ -27,6 +27,7 @@ struct verbs {
     size_t nops;
     bool f32;
     uint64_t from, count;               /* backwards: the range of the open dimension that this part is; count 0: all */
+    uint64_t skipped;                   /* backwards: elements of the open dimension before it that are 0 */
 };
 
 /* Applies the verbs in order. Fails with ERR_MALFORMED, naming tensor, shape and the verb's line, if a verb does not fit the
@@ -36,6 +37,10 @@ bool verbs_forward(struct verbs *v, struct err *err);
 /* Applies the inverses of the verbs, last one first: moves goes from the shape of the output to the shape of the source, with
  * the dimension of `part` open. Fails as above, and with ERR_UNSUPPORTED for a second `part`. */
 bool verbs_backward(struct verbs *v, struct err *err);
+
+/* Turns what verbs_backward() made, if it has skipped elements, into the part with them: as many elements of the output, times 0. Fails
+ * with ERR_MALFORMED if the output has fewer. */
+bool verbs_skipped(struct verbs *v, struct err *err);
 
 /* Sets *n to the size of the first dimension that a part results in, or to 0 if it depends on the source. */
 bool verbs_length(uint64_t *n, const struct verbs *v, struct err *err);

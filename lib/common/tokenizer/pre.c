@@ -39,6 +39,7 @@ static const struct {
         "R[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F\xE3\x82\xA0-\xE3\x83\xBF]+\n"
         "R[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
         "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" REST "\nb\n", false },
+    { "wordpiece", "bert-bge", "BertPreTokenizer\n", false },       /* never the steps of a BPE */
     { "seed-coder", "seed-coder", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" REST "\nb\n", false },
 };
 

@@ -1,0 +1,129 @@
+"""hf_encoders: CASES of hf_models for encoders, state spaces and drafters. Option "weights": of a class that transformers lacks, a
+function of its configuration that returns [name, shape, kind] of its weights, with a type of their own after them; the configuration is
+written as it is. Option "exact": the configuration has no members of SMALL."""
+import json
+
+from hf_tokenizers import LLAMA3, plain_bpe, qwen_bpe, roberta, words, write_json
+
+ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
+LABELS = dict(id2label={0: "no", 1: "yes", 2: "other"}, label2id={"no": 0, "yes": 1, "other": 2})
+GELU = 1e-3                     # off: llama.cpp reads it from a table of F16
+HEAD = {"llama": "has another head", "encoder": True}
+
+
+def linear(name, rows, columns, bias=True):
+    """Returns a weight and its bias."""
+    return [[name + ".weight", [rows, columns], ""]] + [[name + ".bias", [rows], ""]] * bias
+
+
+def norm(name, n, bias=False):
+    return [[name + ".weight", [n], "norm"]] + [[name + ".bias", [n], ""]] * bias
+
+
+def neobert(c):
+    n, ffn = c["hidden_size"], 2 * c["intermediate_size"] // 3
+    yield from linear("encoder", c["vocab_size"], n, False)
+    for b in range(c["num_hidden_layers"]):
+        layer = "transformer_encoder.%d." % b
+        yield from norm(layer + "attention_norm", n)
+        yield from linear(layer + "qkv", 3 * n, n, False)
+        yield from linear(layer + "wo", n, n, False)
+        yield from norm(layer + "ffn_norm", n)
+        yield from linear(layer + "ffn.w12", 2 * ffn, n, False)
+        yield from linear(layer + "ffn.w3", n, ffn, False)
+    yield from norm("layer_norm", n)
+
+
+def llama(c, top="", head=False):
+    """Returns the weights of a Llama; `top`: before all names."""
+    n, heads, kv = c["hidden_size"], c["num_attention_heads"], c["num_key_value_heads"]
+    dim = c.get("head_dim", n // heads)
+    yield from linear(top + "embed_tokens", c["vocab_size"], n, False)
+    for b in range(c["num_hidden_layers"]):
+        layer = top + "layers.%d." % b
+        yield from norm(layer + "input_layernorm", n)
+        for name, rows, columns in (("self_attn.q_proj", heads * dim, n), ("self_attn.k_proj", kv * dim, n), ("self_attn.v_proj", kv * dim, n),
+                                    ("self_attn.o_proj", n, heads * dim), ("mlp.gate_proj", c["intermediate_size"], n),
+                                    ("mlp.up_proj", c["intermediate_size"], n), ("mlp.down_proj", n, c["intermediate_size"])):
+            yield from linear(layer + name, rows, columns, False)
+        yield from norm(layer + "post_attention_layernorm", n)
+    yield from norm(top + "norm", n)
+    if head:
+        yield from linear("lm_head", c["vocab_size"], n, False)
+
+
+def bert(c, layer):
+    """Returns the weights of a BERT without positions; `layer`: those of a layer after its attention."""
+    n = c["hidden_size"]
+    yield from linear("embeddings.word_embeddings", c["vocab_size"], n, False)
+    yield from linear("embeddings.token_type_embeddings", c["type_vocab_size"], n, False)
+    yield from norm("embeddings.LayerNorm", n, True)
+    for b in range(c["num_hidden_layers"]):
+        of = "encoder.layer.%d." % b
+        for name in ("query", "key", "value"):
+            yield from linear(of + "attention.self." + name, n, n)
+        yield from linear(of + "attention.output.dense", n, n)
+        yield from norm(of + "attention.output.LayerNorm", n, True)
+        for t in layer:
+            yield [of + t[0], *t[1:]]
+
+
+def jina(c):
+    n, ffn = c["hidden_size"], c["intermediate_size"]
+    yield from bert(c, linear("mlp.gated_layers", 2 * ffn, n, False) + linear("mlp.wo", n, ffn) + norm("mlp.layernorm", n, True))
+    yield from linear("pooler.dense", n, n)
+
+
+def jina_code(c):
+    n, ffn = c["hidden_size"], c["intermediate_size"]
+    yield from bert(c, norm("attention.self.layer_norm_q", n, True) + norm("attention.self.layer_norm_k", n, True)
+        + norm("layer_norm_1", n, True) + linear("mlp.up_gated_layer", 2 * ffn, n, False) + linear("mlp.down_layer", n, ffn)
+        + norm("layer_norm_2", n, True))
+
+
+SMALL = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
+
+CASES = {
+    "jina_bert": (words, "float16", 0, "JinaBertModel", dict(
+        **ENCODER, type_vocab_size=2, layer_norm_eps=1e-12, position_embedding_type="alibi", feed_forward_type="geglu", emb_pooler="mean",
+        model_type="bert"), {"weights": jina, "pre": "jina-v2-en"}),
+    "jina_bert-code": (roberta, "float32", 0, "JinaBertForMaskedLM", dict(
+        **ENCODER, type_vocab_size=2, layer_norm_eps=1e-12, position_embedding_type="alibi", feed_forward_type="geglu", emb_pooler="mean",
+        model_type="bert"), {"weights": jina_code, "pre": "jina-v2-code"}),
+    "llama_embed": (plain_bpe(LLAMA3, "llama-bpe", ["<|begin_of_text|>", "<|eot_id|>", "<|end_of_text|>"], bos="<|begin_of_text|>",
+        ignore_merges=True), "bfloat16", 0, "LlamaBidirectionalModel", dict(
+        **SMALL, max_position_embeddings=512, rms_norm_eps=1e-5, rope_theta=500000.0, model_type="llama_bidirec"), {"weights": llama}),
+    "qwen2-base": (qwen_bpe, "bfloat16", 0, "Qwen2", dict(tie_word_embeddings=True), {"model": "Qwen2Model", "encoder": True}),
+    "qwen3-base": (qwen_bpe, "bfloat16", 0, "Qwen3", dict(head_dim=16, tie_word_embeddings=True), {"model": "Qwen3Model", "encoder": True}),
+    "lfm2-base": (plain_bpe(LLAMA3, "lfm2", bos="<|im_start|>", ignore_merges=True), "bfloat16", 0, "Lfm2", dict(
+        num_hidden_layers=3, intermediate_size=150, block_multiple_of=16, layer_types=["conv", "full_attention", "conv"]),
+        {"model": "Lfm2Model", "encoder": True}),
+    "lfm2-bidirectional": (plain_bpe(LLAMA3, "lfm2", bos="<|im_start|>", ignore_merges=True), "bfloat16", 0, "Lfm2", dict(
+        num_hidden_layers=3, intermediate_size=150, block_multiple_of=16, layer_types=["conv", "full_attention", "conv"]),
+        {"model": "Lfm2Model", "class": "Lfm2BidirectionalModel", "llama": "attends in both directions", "no_back": "attends in both directions"}),
+    "distilbert": (words, "float32", 0, "DistilBert", dict(dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=66),
+        {"exact": True, "model": "DistilBertModel", "encoder": True, "off": GELU}),
+    "distilbert-classes": (words, "float16", 2, "DistilBert", dict(
+        dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=66, **LABELS),
+        {"exact": True, "model": "DistilBertForSequenceClassification", "no_back": "llama.cpp has another head", **HEAD}),
+    "roberta": (roberta, "float32", 0, "Roberta", dict(**ENCODER, bos_token_id=0, pad_token_id=1, eos_token_id=2, type_vocab_size=1),
+        {"exact": True, "model": "RobertaModel", "encoder": True, "off": GELU}),
+    "roberta-classes": (roberta, "float16", 1, "Roberta", dict(**ENCODER, bos_token_id=0, pad_token_id=1, eos_token_id=2, **LABELS),
+        {"exact": True, "model": "RobertaForSequenceClassification", **HEAD}),
+    "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
+        model_type="neobert"), {"weights": neobert}),
+    "eurobert": (plain_bpe(LLAMA3, "llama-bpe", ignore_merges=True), "bfloat16", 0, "EuroBert", dict(
+        hidden_size=32, intermediate_size=48, num_key_value_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=0, mask_token_id=3,
+        rope_theta=250000.0, classifier_pooling="mean"), {"model": "EuroBertModel", "encoder": True}),
+}
+
+
+def write(folder, name, vocabulary):
+    """Writes config.json and weights.json of a case with "weights"."""
+    _, dtype, _, family, members, options = CASES[name]
+    c = {"architectures": [family], "torch_dtype": dtype, "vocab_size": vocabulary, **members}
+    usual = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}[dtype]
+    tensors = [[t[0], *(t[3:] or [usual]), t[1], t[2]] for t in options["weights"](c)]
+    write_json(folder / "config.json", c)
+    (folder / "weights.json").write_text('{\n "model.safetensors": [\n  %s]\n}\n' % ",\n  ".join(json.dumps(t) for t in tensors))
