@@ -3,7 +3,7 @@ function of its configuration that returns [name, shape, kind] of its weights, w
 written as it is. Option "exact": the configuration has no members of SMALL."""
 import json
 
-from hf_tokenizers import LLAMA3, plain_bpe, qwen_bpe, roberta, words, write_json
+from hf_tokenizers import LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, t5, words, write_json, xlmr, xlmr_json
 
 ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
 LABELS = dict(id2label={0: "no", 1: "yes", 2: "other"}, label2id={"no": 0, "yes": 1, "other": 2})
@@ -110,6 +110,11 @@ CASES = {
         {"exact": True, "model": "RobertaModel", "encoder": True, "off": GELU}),
     "roberta-classes": (roberta, "float16", 1, "Roberta", dict(**ENCODER, bos_token_id=0, pad_token_id=1, eos_token_id=2, **LABELS),
         {"exact": True, "model": "RobertaForSequenceClassification", **HEAD}),
+    "xlm_roberta": (xlmr, "float32", 0, "XLMRoberta", dict(**ENCODER, bos_token_id=0, pad_token_id=1, eos_token_id=2, type_vocab_size=1),
+        {"exact": True, "model": "XLMRobertaModel", "encoder": True, "off": GELU}),
+    "xlm_roberta-json": (xlmr_json, "float16", 3, "XLMRoberta", dict(
+        **ENCODER, bos_token_id=0, pad_token_id=1, eos_token_id=2, type_vocab_size=1, id2label={0: "LABEL_0"}, label2id={"LABEL_0": 0}),
+        {"exact": True, "model": "XLMRobertaForSequenceClassification", **HEAD}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),

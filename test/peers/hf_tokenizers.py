@@ -5,6 +5,7 @@ import json
 
 import sentencepiece
 import tokenizers
+import transformers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 SOURCE = """The ship left the harbour in the morning and came back at night. The rain fell on the sea and on the men in the ship.
@@ -204,6 +205,53 @@ def roberta(folder):
         "tokenizer_class": "RobertaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>",
         "unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask>", "add_prefix_space": False})
     return "roberta-bpe", t.get_vocab_size()
+
+
+def unigram(folder, name, size=200):
+    """A SentencePiece model with a small map of characters."""
+    rules = folder / "rules.tsv"
+    rules.write_text("".join("%s\t%s\n" % (" ".join("%X" % ord(c) for c in a), " ".join("%X" % ord(c) for c in b)) for a, b in (
+        ("\u00a0", " "), ("\u00c4", "A\u0308"), ("\u00e9", "e\u0301"), ("\uff21", "A"), ("\ufb01", "fi"), ("\t", " "), ("\n", " "))))
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(SOURCE), model_prefix=str(folder / "m"), vocab_size=size, model_type="unigram", character_coverage=0.995,
+        normalization_rule_tsv=str(rules), num_threads=1, hard_vocab_limit=False, minloglevel=2)
+    rules.unlink()
+    (folder / "m.vocab").unlink()
+    (folder / "m.model").rename(folder / name)
+    return sentencepiece.SentencePieceProcessor(str(folder / name)).vocab_size()
+
+
+def unigram_json(folder, kind, name, keep):
+    """The tokenizer.json of transformers' class for such a model, and the model itself if it is to be kept."""
+    unigram(folder, name)
+    t = getattr(transformers, kind).from_pretrained(folder)
+    t.save_pretrained(folder)
+    if not keep:
+        (folder / name).unlink()
+    path = folder / "tokenizer_config.json"
+    c = json.loads(path.read_text())
+    c = {k: v for k, v in c.items() if k not in ("extra_special_tokens", "unk_id", "is_local", "local_files_only", "backend", "extra_ids")}
+    write_json(path, {**c, "clean_up_tokenization_spaces": True})
+    return None, len(t)
+
+
+def xlmr(folder):
+    return unigram_json(folder, "XLMRobertaTokenizer", "sentencepiece.bpe.model", True)
+
+
+def xlmr_json(folder):
+    return unigram_json(folder, "XLMRobertaTokenizer", "sentencepiece.bpe.model", False)
+
+
+def camembert(folder):
+    return unigram_json(folder, "CamembertTokenizer", "sentencepiece.bpe.model", False)
+
+
+def t5(folder, name="spiece.model"):
+    n = unigram(folder, name)
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "T5Tokenizer", "eos_token": "</s>", "unk_token": "<unk>",
+                                                  "pad_token": "<pad>", "extra_ids": 0})
+    return None, n
 
 
 def gemma4(folder):

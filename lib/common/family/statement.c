@@ -103,7 +103,8 @@ run_include(struct family_reader *r, struct expr *when)
 static bool
 run_vocab(struct family_reader *r, struct expr *when)
 {
-    static const char *const kinds[] = { "spm", "phi3", "llama-json", "bpe", "wordpiece", "gemma4", "tiktoken" };
+    static const char *const kinds[] = { "spm", "phi3", "llama-json", "bpe", "wordpiece", "gemma4", "tiktoken", "ugm",
+        "fairseq", "fairseq-mask", "unigram" };
     (void)when;
     for (size_t i = 1; i < r->nwords; i++) {
         size_t k = 0;
@@ -113,7 +114,7 @@ run_vocab(struct family_reader *r, struct expr *when)
             k++;
         if (k == sizeof kinds / sizeof *kinds)
             return family_expected(r, r->word[i].p, r->word[i].n,
-                "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken or size");
+                "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken, ugm, fairseq, fairseq-mask, unigram or size");
         if (!FAMILY_ADD(r, r->family->vocab, kinds[k]))
             return false;
     }

@@ -233,8 +233,8 @@ open(struct verbs *v, const struct verb *verb, struct err *err)
 static bool
 skip(struct verbs *v, const struct verb *verb, bool back, struct err *err)
 {
-    uint32_t d;
-    uint64_t n;
+    uint32_t d = 0;
+    uint64_t n = 0;
     char text[96];
     if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !size_of(&n, v, verb->arg[1], err))
         return false;

@@ -17,6 +17,7 @@ static const char *const names[HF_FILES] = {
     [HF_ADDED_TOKENS] = "added_tokens.json", [HF_MERGES] = "merges.txt", [HF_TEMPLATE] = "chat_template.jinja",
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
     [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json", [HF_TIKTOKEN] = "tiktoken.model",
+    [HF_SPIECE] = "spiece.model", [HF_FAIRSEQ] = "sentencepiece.bpe.model",
 };
 
 const char *
@@ -97,7 +98,7 @@ bool
 hf_folder_is_tokenizer(const char *name)
 {
     static const char *const files[] = { "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-        "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt" };
+        "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "spiece.model", "sentencepiece.bpe.model" };
     static const char *const starts[] = { "chat_template.", HF_TEMPLATES "/" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(name, files[i]) == 0)

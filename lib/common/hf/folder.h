@@ -19,6 +19,8 @@ enum hf_file {
     HF_README,                  /* README.md */
     HF_VOCAB_JSON,              /* vocab.json */
     HF_TIKTOKEN,                /* tiktoken.model */
+    HF_SPIECE,                  /* spiece.model: a tokenizer.model of T5 */
+    HF_FAIRSEQ,                 /* sentencepiece.bpe.model: one whose ids are those of fairseq */
     HF_FILES
 };
 

@@ -52,7 +52,7 @@ put_entry(struct push *json, const struct hf_string *token, uint64_t id)
     push_end(json);
 }
 
-/* Tokens around one text, and the BOS token before the second; NULL: none. */
+/* Tokens around one text, and the token before the second; NULL: none. */
 struct text_frame {
     const struct hf_string *bos, *eos, *second;
     uint64_t bos_id, eos_id;
@@ -92,7 +92,7 @@ frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_spl
 {
     bool separated = back_tokens_are_bert(t);
     bool bos = separated || (t->has_add[0] ? t->add[0] : kind == BACK_BPE && split->adds_bos);
-    bool eos = separated || t->add[1];
+    bool eos = separated || (t->has_add[1] ? t->add[1] : kind == BACK_UNIGRAM);
     struct text_frame f = { .bos_id = t->id[BACK_BOS], .eos_id = t->id[BACK_EOS] };
     if (bos && t->role[BACK_BOS].n != 0)
         f.bos = &t->role[BACK_BOS];
@@ -102,7 +102,9 @@ frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_spl
         f.eos = &t->role[BACK_EOS];
     else
         f.eos = NULL;
-    if (separated)
+    if (kind == BACK_UNIGRAM)
+        f.second = t->add[2] ? f.eos : NULL;        /* the separator is the end token */
+    else if (separated)
         f.second = NULL;
     else
         f.second = f.bos;

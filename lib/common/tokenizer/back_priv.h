@@ -25,7 +25,7 @@ void back_split_push(struct push *json, const struct back_split *split);
 
 /* back_tokenizer_json.c */
 
-enum back_kind { BACK_BPE, BACK_GEMMA4, BACK_WORDPIECE };
+enum back_kind { BACK_BPE, BACK_GEMMA4, BACK_WORDPIECE, BACK_UNIGRAM };
 
 /* Appends the text. `split` is used for BACK_BPE only. Takes linear time. Fails with ERR_UNSUPPORTED if merges are missing,
  * and with ERR_MALFORMED if one is not two texts of UTF-8; a failed append shows in the text. */
@@ -39,6 +39,16 @@ void back_post_processor(struct push *json, const struct back_tokens *tokens, en
 
 /* Opens an object of tokenizer.json with its "type". */
 void back_put_type(struct push *json, const char *type);
+
+/* back_unigram.c: members of tokenizer.json for BACK_UNIGRAM. */
+
+/* Write the value of "normalizer", "pre_tokenizer" and "decoder". */
+void back_unigram_normalizer(struct push *json, const struct back_tokens *tokens);
+void back_unigram_pre_tokenizer(struct push *json, const struct back_tokens *tokens);
+void back_unigram_metaspace(struct push *json, const struct back_tokens *tokens);
+
+/* Writes the member "model". Fails with ERR_UNSUPPORTED if there are no scores. */
+bool back_unigram_model(struct push *json, const struct back_tokens *tokens, struct err *err);
 
 /* back_pieces_model.c */
 

@@ -14,6 +14,7 @@ static const struct {
     { "llama", BACK_BPE, true },
     { "bert", BACK_WORDPIECE, false },
     { "gemma4", BACK_GEMMA4, false },
+    { "t5", BACK_UNIGRAM, false },
 };
 
 static const char *

@@ -1,4 +1,5 @@
-/* The text of tokenizer.json for BPE over bytes ("gpt2"), BPE over characters ("gemma4") and WordPiece ("bert"). */
+/* The text of tokenizer.json for BPE over bytes ("gpt2"), BPE over characters ("gemma4"), WordPiece ("bert") and, with
+ * back_unigram.c, unigram models ("t5"). */
 #include "tokenizer/back_priv.h"
 
 #include <inttypes.h>
@@ -193,7 +194,9 @@ static void
 put_normalizer(struct push *json, const struct back_tokens *tokens, enum back_kind kind, const struct back_split *split)
 {
     push_key(json, "normalizer");
-    if (kind == BACK_GEMMA4) {
+    if (kind == BACK_UNIGRAM) {
+        back_unigram_normalizer(json, tokens);
+    } else if (kind == BACK_GEMMA4) {
         put_replace(json, " ", SPACE);
     } else if (kind == BACK_WORDPIECE) {
         back_put_type(json, "BertNormalizer");
@@ -215,13 +218,17 @@ put_normalizer(struct push *json, const struct back_tokens *tokens, enum back_ki
 }
 
 static void
-put_pre_tokenizer(struct push *json, enum back_kind kind, const struct back_split *split)
+put_pre_tokenizer(struct push *json, const struct back_tokens *tokens, enum back_kind kind, const struct back_split *split)
 {
     if (kind == BACK_BPE) {
         back_split_push(json, split);
         return;
     }
     push_key(json, "pre_tokenizer");
+    if (kind == BACK_UNIGRAM) {
+        back_unigram_pre_tokenizer(json, tokens);
+        return;
+    }
     if (kind == BACK_WORDPIECE) {
         back_put_type(json, "BertPreTokenizer");
         push_end(json);
@@ -240,9 +247,13 @@ put_pre_tokenizer(struct push *json, enum back_kind kind, const struct back_spli
 }
 
 static void
-put_decoder(struct push *json, enum back_kind kind)
+put_decoder(struct push *json, const struct back_tokens *tokens, enum back_kind kind)
 {
     push_key(json, "decoder");
+    if (kind == BACK_UNIGRAM) {
+        back_unigram_metaspace(json, tokens);
+        return;
+    }
     if (kind == BACK_WORDPIECE) {
         back_put_type(json, "WordPiece");
         push_key(json, "prefix");
@@ -282,11 +293,13 @@ back_tokenizer_json(struct str *out, const struct back_tokens *tokens, enum back
     push_null(&json);
     put_added(&json, tokens);
     put_normalizer(&json, tokens, kind, split);
-    put_pre_tokenizer(&json, kind, split);
+    put_pre_tokenizer(&json, tokens, kind, split);
     back_post_processor(&json, tokens, kind, split);
-    put_decoder(&json, kind);
+    put_decoder(&json, tokens, kind);
     if (kind == BACK_WORDPIECE)
         put_wordpiece(&json, tokens);
+    else if (kind == BACK_UNIGRAM)
+        ok = back_unigram_model(&json, tokens, err);
     else
         ok = put_bpe(&json, tokens, kind == BACK_GEMMA4, kind == BACK_BPE && split->ignores_merges, err);
     push_end(&json);

@@ -249,6 +249,8 @@ read_roles(struct back_tokens *tokens, struct catalog *catalog)
             catalog_warn(catalog, "%s is %" PRIu64 ", but there are %zu tokens; it is left out", roles[i].key, id, tokens->n);
             continue;
         }
+        if (tokens->list[id].type == TOKEN_UNUSED)
+            continue;
         tokens->id[i] = id;
         tokens->role[i] = (struct hf_string){ tokens->list[id].p, tokens->list[id].n };
     }
@@ -258,6 +260,7 @@ static void
 read_flags(struct back_tokens *tokens, const struct catalog *catalog)
 {
     static const char *const keys[3] = { KEYS "add_bos_token", KEYS "add_eos_token", KEYS "add_sep_token" };
+    bool has;
     for (size_t i = 0; i < 3; i++)
         tokens->add[i] = back_key_bool(catalog, keys[i], &tokens->has_add[i]);
     tokens->lowercase = back_key_bool(catalog, KEYS "normalizer.lowercase", &tokens->has_lowercase);
@@ -267,6 +270,7 @@ read_flags(struct back_tokens *tokens, const struct catalog *catalog)
     }
     tokens->strip_accents = back_key_bool(catalog, KEYS "normalizer.strip_accents", &tokens->has_strip_accents);
     tokens->space_prefix = back_key_bool(catalog, KEYS "add_space_prefix", &tokens->has_space_prefix);
+    tokens->removes_spaces = back_key_bool(catalog, KEYS "remove_extra_whitespaces", &has);
 }
 
 bool
@@ -276,7 +280,8 @@ back_tokens_read(struct back_tokens *tokens, struct catalog *catalog, struct err
     *tokens = (struct back_tokens){ .model = back_key_string(catalog, KEYS "model"),
         .pre = back_key_string(catalog, KEYS "pre") };
     if (!find_array(&texts, catalog, KEYS "tokens", META_STRING, UINT64_MAX, err)
-        || !find_array(&tokens->merges, catalog, KEYS "merges", META_STRING, UINT64_MAX, err))
+        || !find_array(&tokens->merges, catalog, KEYS "merges", META_STRING, UINT64_MAX, err)
+        || !find_array(&tokens->map, catalog, KEYS "precompiled_charsmap", META_U8, UINT64_MAX, err))
         return false;
     if (!texts || texts->count == 0)
         return true;

@@ -27,7 +27,8 @@ struct back_tokens {
     uint64_t id[BACK_ROLES];
     bool add[3], has_add[3];        /* flags of BOS, EOS and SEP */
     bool lowercase, strip_accents, has_lowercase, has_strip_accents;
-    bool space_prefix, has_space_prefix;
+    bool space_prefix, has_space_prefix, removes_spaces;
+    const struct meta_array *map;   /* of bytes, the compiled map of characters, or NULL; borrowed */
     struct table texts;             /* by text, to find duplicates */
     struct hf_chars chars;
 };

@@ -121,16 +121,16 @@ put_character(char *out, unsigned byte)
 }
 
 bool
-bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err)
+bytes_from_base64(struct hf_string *bytes, struct hf_chars *chars, const char *p, size_t n, struct err *err)
 {
     uint32_t bits = 0;
     size_t whole = n, count = 0;
     while (n != 0 && whole - n < 2 && p[n - 1] == '=')
         n--;
-    *text = (struct hf_string){ NULL, 0 };
+    *bytes = (struct hf_string){ NULL, 0 };
     if (n % 4 == 1)
         return true;
-    char *out = hf_chars_room(chars, 2 * n, err);
+    char *out = hf_chars_room(chars, n, err);
     if (!out)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -139,8 +139,25 @@ bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, s
             return true;
         bits = (bits << 6 | (unsigned)digit) & 0xFFFF;
         if (i % 4 != 0)
-            count += put_character(out + count, bits >> (6 - 2 * (i % 4)) & 255);
+            out[count++] = (char)(bits >> (6 - 2 * (i % 4)) & 255);
     }
+    *bytes = (struct hf_string){ out, count };
+    return true;
+}
+
+bool
+bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err)
+{
+    struct hf_string bytes;
+    *text = (struct hf_string){ NULL, 0 };
+    if (!bytes_from_base64(&bytes, chars, p, n, err) || !bytes.p)
+        return err->kind == ERR_NONE;
+    char *out = hf_chars_room(chars, 2 * bytes.n, err);
+    if (!out)
+        return false;
+    size_t count = 0;
+    for (size_t i = 0; i < bytes.n; i++)
+        count += put_character(out + count, (uint8_t)bytes.p[i]);
     *text = (struct hf_string){ out, count };
     return true;
 }

@@ -12,7 +12,8 @@
 #include "base/str.h"
 
 enum wire { WIRE_VARINT, WIRE_8, WIRE_BYTES, WIRE_4 = 5 };
-enum { MODEL_PIECE = 1, PIECE_TEXT = 1, PIECE_SCORE, PIECE_TYPE };
+enum { MODEL_PIECE = 1, MODEL_TRAINER, MODEL_NORMALIZER, PIECE_TEXT = 1, PIECE_SCORE, PIECE_TYPE };
+enum { TRAINER_TYPE = 3, TYPE_UNIGRAM = 1, NORMALIZER_MAP = 2, NORMALIZER_PREFIX, NORMALIZER_EXTRA };
 
 /* Range of a message in the file. */
 struct message {
@@ -126,5 +127,44 @@ sentencepiece_next(struct sentencepieces *pieces, struct sentencepiece *piece, b
         return read_piece(piece, (struct message){ pieces->file, f.at, f.at + f.value }, err);
     }
     *end = true;
+    return true;
+}
+
+static bool
+take_setting(struct sentencepiece_settings *settings, const struct message *m, const struct protobuf_field *f, bool trainer,
+    struct err *err)
+{
+    bool map = !trainer && f->number == NORMALIZER_MAP, type = trainer && f->number == TRAINER_TYPE;
+    bool flag = !trainer && (f->number == NORMALIZER_PREFIX || f->number == NORMALIZER_EXTRA);
+    if ((map && f->wire != WIRE_BYTES) || ((type || flag) && f->wire != WIRE_VARINT))
+        return sentencepiece_bad(m, f->at, "a setting has the wrong wire type", err);
+    if (map) {
+        settings->map = f->value != 0 ? m->file->p + f->at : NULL;
+        settings->nmap = (size_t)f->value;
+    } else if (type)
+        settings->unigram = f->value == TYPE_UNIGRAM;
+    else if (flag && f->number == NORMALIZER_PREFIX)
+        settings->adds_prefix = f->value != 0;
+    else if (flag)
+        settings->removes_spaces = f->value != 0;
+    return true;
+}
+
+bool
+sentencepiece_settings(struct sentencepiece_settings *settings, const struct hf_text *file, struct err *err)
+{
+    struct message all = { file, 0, file->n };
+    struct protobuf_field f = { 0 }, inner = { 0 };
+    *settings = (struct sentencepiece_settings){ .unigram = true, .adds_prefix = true, .removes_spaces = true };
+    while (all.at < all.end) {
+        if (!read_field(&all, &f, err))
+            return false;
+        if ((f.number != MODEL_TRAINER && f.number != MODEL_NORMALIZER) || f.wire != WIRE_BYTES)
+            continue;
+        struct message m = { file, f.at, f.at + f.value };
+        while (m.at < m.end)
+            if (!read_field(&m, &inner, err) || !take_setting(settings, &m, &inner, f.number == MODEL_TRAINER, err))
+                return false;
+    }
     return true;
 }

@@ -27,4 +27,16 @@ struct sentencepieces {
 /* Reads the next piece; sets *end if there is none. Fails with ERR_MALFORMED and the offset if the message is invalid. */
 bool sentencepiece_next(struct sentencepieces *pieces, struct sentencepiece *piece, bool *end, struct err *err);
 
+/* What a model declares besides its pieces. */
+struct sentencepiece_settings {
+    bool unigram;               /* else a BPE or another kind */
+    bool adds_prefix;           /* a space at the start of a text */
+    bool removes_spaces;        /* all but one of several, and those at the ends */
+    const char *map;            /* nmap bytes, the compiled map of characters; NULL: none. Borrowed from the file */
+    size_t nmap;
+};
+
+/* Fails with ERR_MALFORMED and the offset if the message is invalid. */
+bool sentencepiece_settings(struct sentencepiece_settings *settings, const struct hf_text *file, struct err *err);
+
 #endif

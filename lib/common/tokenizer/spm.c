@@ -11,12 +11,9 @@ set_token(struct vocab *v, size_t id, const struct hf_string *text, float score,
     v->token[id] = (struct vocab_token){ .p = text->p, .n = (uint32_t)text->n, .score = score, .type = (uint8_t)type };
 }
 
-/* Reads all pieces, even those beyond vocab_size. As in sentencepiece, texts must be unique and there must be exactly one
- * unknown piece. */
-static bool
-read_pieces(struct vocab *v, struct err *err)
+bool
+spm_read_pieces(struct vocab *v, const struct hf_text *file, bool fits, struct err *err)
 {
-    const struct hf_text *file = &v->folder->file[HF_SENTENCEPIECE];
     struct sentencepieces pieces = { .file = file };
     struct sentencepiece piece;
     size_t room = 0, n = 0, unknown = 0;
@@ -40,16 +37,15 @@ read_pieces(struct vocab *v, struct err *err)
         return err_set(err, ERR_MALFORMED, "%s: expected one piece for unknown text, found %zu", file->name,
             unknown);
     uint64_t size = v->options->size;
-    if (v->phi3 && size != 0 && n > size)
+    if (fits && size != 0 && n > size)
         return err_set(err, ERR_MALFORMED, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
             file->name, n, size);
     v->n = n;
     return tokens_resize(v, size != 0 ? size : n, err);
 }
 
-/* Reads added_tokens.json, { text: id }. Duplicate texts and ids are errors. */
-static bool
-add_texts(struct vocab *v, struct err *err)
+bool
+spm_add_texts(struct vocab *v, struct err *err)
 {
     struct hf_value all;
     struct added_walk walk;
@@ -96,8 +92,8 @@ spm_put(struct keys *keys, struct vocab *v, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
-    return read_pieces(v, err)
-        && add_texts(v, err)
+    return spm_read_pieces(v, &v->folder->file[HF_SENTENCEPIECE], v->phi3, err)
+        && spm_add_texts(v, err)
         && hf_value_members(&decoder, name, 1, &v->config, err)
         && add_described(v, &decoder, HF_ADDED_BY_ID, err)
         && (!v->phi3 || add_described(v, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))

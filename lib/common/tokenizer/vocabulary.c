@@ -127,6 +127,64 @@ put_tiktoken(struct keys *keys, struct vocab *v, struct err *err)
     return lacks(v, HF_TIKTOKEN, err);
 }
 
+static bool
+fits_ugm(bool *yes, struct vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_SENTENCEPIECE) || has_file(v, HF_SPIECE);
+    return true;
+}
+
+static bool
+put_ugm(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (has_file(v, HF_SENTENCEPIECE) || has_file(v, HF_SPIECE))
+        return ugm_put(keys, v, err);
+    return lacks(v, HF_SENTENCEPIECE, err);
+}
+
+static bool
+fits_fairseq(bool *yes, struct vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_FAIRSEQ);
+    return true;
+}
+
+static bool
+put_fairseq(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (has_file(v, HF_FAIRSEQ))
+        return fairseq_put(keys, v, false, err);
+    return lacks(v, HF_FAIRSEQ, err);
+}
+
+static bool
+put_fairseq_mask(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (has_file(v, HF_FAIRSEQ))
+        return fairseq_put(keys, v, true, err);
+    return lacks(v, HF_FAIRSEQ, err);
+}
+
+static bool
+fits_unigram(bool *yes, struct vocab *v, struct err *err)
+{
+    struct hf_string type;
+    if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
+        return false;
+    *yes = hf_string_is(&type, "Unigram");
+    return true;
+}
+
+static bool
+put_unigram(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (v->json.p)
+        return unigram_put(keys, v, err);
+    return lacks(v, HF_TOKENIZER, err);
+}
+
 static const struct tokenizer_kind {
     const char *word;
     bool (*fits)(bool *yes, struct vocab *v, struct err *err);
@@ -139,6 +197,10 @@ static const struct tokenizer_kind {
     { "wordpiece", fits_wordpiece, put_wordpiece },
     { "gemma4", bpe_is_llama_json, put_gemma4 },
     { "tiktoken", fits_tiktoken, put_tiktoken },
+    { "ugm", fits_ugm, put_ugm },
+    { "fairseq", fits_fairseq, put_fairseq },
+    { "fairseq-mask", fits_fairseq, put_fairseq_mask },
+    { "unigram", fits_unigram, put_unigram },
 };
 
 static const struct tokenizer_kind *
@@ -190,7 +252,7 @@ read_files(struct vocab *v, struct err *err)
     };
     static const char *const model[HF_MODEL_PARTS] = {
         [HF_TYPE] = "type", [HF_VOCAB] = "vocab", [HF_MERGE_LIST] = "merges", [HF_FALLBACK] = "byte_fallback",
-        [HF_IGNORE_MERGES] = "ignore_merges",
+        [HF_IGNORE_MERGES] = "ignore_merges", [HF_UNKNOWN_ID] = "unk_id",
     };
     const struct hf_text *file = v->folder->file;
     return hf_value_file(&v->json, &file[HF_TOKENIZER], err)
@@ -208,7 +270,7 @@ vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct 
     struct vocab v = { .folder = folder, .options = options };
     *tokens = 0;
     if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
-        && !file[HF_VOCAB_JSON].p && !file[HF_TIKTOKEN].p)
+        && !file[HF_VOCAB_JSON].p && !file[HF_TIKTOKEN].p && !file[HF_SPIECE].p && !file[HF_FAIRSEQ].p)
         return true;
     bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
     if (ok)

@@ -19,7 +19,7 @@ enum { TOKEN_SPLIT_MAX = 512 };
 
 /* Members of tokenizer.json. The file may be large, so all are found in one pass. */
 enum json_part { HF_ADDED, HF_PRE, HF_NORMALIZER, HF_POST, HF_DECODER, HF_MODEL, HF_PARTS };
-enum json_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_IGNORE_MERGES, HF_MODEL_PARTS };
+enum json_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_IGNORE_MERGES, HF_UNKNOWN_ID, HF_MODEL_PARTS };
 
 struct vocab_token {
     const char *p;              /* n bytes; borrowed; NULL: unused id, written as "[PAD12]" */
@@ -116,6 +116,13 @@ bool bpe_settle(struct bpe *b, struct err *err);
  * llama_json_put(). Fails with ERR_MALFORMED if an id below b->next has no token. */
 bool llama_json_settle(struct bpe *b, bool by_flag, struct err *err);
 
+/* Reads all pieces of a SentencePiece model, even those beyond vocab_size unless it must `fit`. As in sentencepiece, texts must be
+ * unique and there must be exactly one unknown piece. */
+bool spm_read_pieces(struct vocab *v, const struct hf_text *file, bool fits, struct err *err);
+
+/* Reads added_tokens.json, { text: id }. Duplicate texts and ids are errors. */
+bool spm_add_texts(struct vocab *v, struct err *err);
+
 /* Puts tokenizer.model as "llama". */
 bool spm_put(struct keys *keys, struct vocab *v, struct err *err);
 
@@ -127,6 +134,12 @@ bool llama_json_put(struct keys *keys, struct vocab *v, bool by_flag, struct err
 /* Put the WordPiece of tokenizer.json as "bert", and a BPE over characters with its merges as "gemma4". */
 bool wordpiece_put(struct keys *keys, struct vocab *v, struct err *err);
 bool gemma4_put(struct keys *keys, struct vocab *v, struct err *err);
+
+/* Put a unigram model as "t5": tokenizer.model or spiece.model, sentencepiece.bpe.model, and tokenizer.json. The second has the ids of
+ * fairseq; `mask`: with the token that is missing in it. A tokenizer.model that is a BPE becomes "llama". */
+bool ugm_put(struct keys *keys, struct vocab *v, struct err *err);
+bool fairseq_put(struct keys *keys, struct vocab *v, bool mask, struct err *err);
+bool unigram_put(struct keys *keys, struct vocab *v, struct err *err);
 
 /* Puts tiktoken.model as "gpt2". */
 bool tiktoken_put(struct keys *keys, struct vocab *v, struct err *err);
@@ -142,6 +155,9 @@ int bytes_of(uint32_t code);
 /* Decodes base64, with or without padding, into the characters of its bytes. *text is empty if it is not base64. Fails only
  * with ERR_MEMORY. */
 bool bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err);
+
+/* Decodes base64, with or without padding, into bytes. *bytes is empty if it is not base64. Fails only with ERR_MEMORY. */
+bool bytes_from_base64(struct hf_string *bytes, struct hf_chars *chars, const char *p, size_t n, struct err *err);
 
 /* Decodes the text of a token that is not normalized. If all characters are in the alphabet, they become their bytes, and
  * invalid UTF-8 becomes U+FFFD. */
