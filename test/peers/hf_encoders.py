@@ -6,6 +6,7 @@ import json
 from hf_tokenizers import LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, t5, words, write_json, xlmr, xlmr_json
 
 ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
+T5 = dict(d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=2)
 LABELS = dict(id2label={0: "no", 1: "yes", 2: "other"}, label2id={"no": 0, "yes": 1, "other": 2})
 GELU = 1e-3                     # off: llama.cpp reads it from a table of F16
 HEAD = {"llama": "has another head", "encoder": True}
@@ -115,6 +116,15 @@ CASES = {
     "xlm_roberta-json": (xlmr_json, "float16", 3, "XLMRoberta", dict(
         **ENCODER, bos_token_id=0, pad_token_id=1, eos_token_id=2, type_vocab_size=1, id2label={0: "LABEL_0"}, label2id={"LABEL_0": 0}),
         {"exact": True, "model": "XLMRobertaForSequenceClassification", **HEAD}),
+    "t5": (t5, "float32", 6, "T5", dict(**T5, num_decoder_layers=1, feed_forward_proj="relu"),
+        {"exact": True, "model": "T5ForConditionalGeneration", "llama": "is asked for logits of a decoder only"}),
+    "t5-gated": (lambda f: t5(f, "tokenizer.model"), "bfloat16", 0, "MT5", dict(
+        **T5, num_decoder_layers=2, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+        {"exact": True, "model": "MT5ForConditionalGeneration", "llama": "is asked for logits of a decoder only"}),
+    "t5-umt5": (t5, "bfloat16", 0, "UMT5", dict(**T5, num_decoder_layers=2, feed_forward_proj="gated-gelu"),
+        {"exact": True, "model": "UMT5ForConditionalGeneration", "llama": "is asked for logits of a decoder only"}),
+    "t5_encoder": (t5, "float16", 0, "T5", dict(**T5, feed_forward_proj="gated-gelu"),
+        {"exact": True, "model": "T5EncoderModel", "encoder": True, "off": GELU}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),

@@ -64,10 +64,11 @@ def keys_of(reader):
 
 def tokens_of(folder, text=TEXT):
     """Returns the tokens of the tokenizer's own library."""
-    if (folder / "tokenizer.model").exists():
-        config = json.loads((folder / "tokenizer_config.json").read_text())
-        p = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
-        return [1] * config["add_bos_token"] + p.encode(text)
+    for file in ("tokenizer.model", "spiece.model"):
+        if (folder / file).exists():
+            config = json.loads((folder / "tokenizer_config.json").read_text())
+            p = sentencepiece.SentencePieceProcessor(str(folder / file))
+            return [1] * config.get("add_bos_token", False) + p.encode(text) + [p.eos_id()] * (config["tokenizer_class"] == "T5Tokenizer")
     return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
 
 
@@ -87,7 +88,8 @@ def load(name, folder):
 def logits_of(model, tokens):
     """Returns logits of the last token; without logits, its state."""
     with torch.inference_mode():
-        out = model(torch.tensor([tokens]))
+        more = {"decoder_input_ids": torch.tensor([[model.config.decoder_start_token_id]])} if model.config.is_encoder_decoder else {}
+        out = model(torch.tensor([tokens]), **more)
         if hasattr(out, "last_hidden_state"):
             return out.last_hidden_state[0, -1]
         return out.logits[0, -1] if out.logits.dim() == 3 else out.logits[0]
