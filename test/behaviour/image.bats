@@ -220,3 +220,36 @@ shapes() {
     try 0 amn-dequantize -q -o file.safetensors m.gguf
     cmp file.safetensors d/model.safetensors
 }
+
+@test "the five commands of the manual's section IMAGE AND VIDEO MODELS" {
+    "$tests/make/examples" .
+    cp "$cases_image/sdxl/model.safetensors" sd_xl_base_1.0.safetensors
+    amn-forget -q --scheme comfy-fp8 --include '*attn.[qkvo].weight' -o wan2.2_t2v_14B_fp8_scaled.safetensors "$cases_image/wan/model.safetensors"
+    [ "$(amn-inspect wan2.2_t2v_14B_fp8_scaled.safetensors | jq .quantized)" -gt 10 ]
+    awk '/^\.Sh / { inside = $0 == ".Sh IMAGE AND VIDEO MODELS" } inside && /^amn-/' "$tests/../man/amn-convert.1" >commands
+    [ "$(wc -l <commands)" -eq 5 ]
+    while read -r command; do
+        try 0 $command
+    done <commands
+    for file in flux1-dev-Q4_K_M:flux flux1-dev-BF16:flux sdxl-Q8_0:sdxl wan:wan styled:flux; do
+        [ "$(key ${file%:*}.gguf general.architecture)" = ${file#*:} ]
+    done
+}
+
+@test "a target size keeps what a mix keeps; a file and a split model resume; the name of the file does not matter" {
+    "$tests/make/examples" .
+    cp flux1-dev.safetensors download.bin
+    try 0 amn-forget -q --target-size 2000K -o small.gguf download.bin
+    [ "$(wc -c <small.gguf)" -le $((2000 * 1024)) ]
+    amn-forget -q --scheme q4_k_s -o mix.gguf flux1-dev.safetensors
+    plain() { amn-parse "$1" | jq -r 'select(.dtype == "BF16" or .dtype == "F32") | .name' | sort; }
+    [ "$(plain small.gguf)" = "$(plain mix.gguf)" ]
+    amn-forget -q --scheme q4_k_s download.bin | cmp - mix.gguf
+    cp flux1-dev.safetensors x.gguf
+    amn-forget -q --scheme q4_k_s x.gguf | cmp - mix.gguf
+    head -c 500000 mix.gguf >part.gguf
+    try 0 amn-forget -q --scheme q4_k_s --resume -o part.gguf flux1-dev.safetensors
+    cmp part.gguf mix.gguf
+    try 0 amn-forget -q --scheme q4_k_s --shard-size 500K -o split.gguf flux1-dev.safetensors
+    amn-convert -q --to gguf split-00001-of-*.gguf | amn-inspect --diff - mix.gguf >/dev/null
+}

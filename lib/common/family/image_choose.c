@@ -11,6 +11,7 @@
 #include "family/builtin.h"
 #include "family/compose.h"
 #include "family/image.h"
+#include "writer/stale.h"
 
 enum {
     RANK = 5,                   /* dimensions that the loaders read */
@@ -349,6 +350,7 @@ static bool
 put_keys(struct image_model *image, const struct catalog *catalog, struct err *err)
 {
     static const char arch[] = "general.architecture";
+    const struct choice unchanged = { .n = 0 };         /* only keys about the layout of the file are stale */
     const char *name = image->family->arch;
     const struct meta *config = NULL;
     if (!is_gguf(catalog))
@@ -357,7 +359,7 @@ put_keys(struct image_model *image, const struct catalog *catalog, struct err *e
         bool ok = true;
         for (size_t i = 0; ok && i < catalog_meta_count(catalog); i++) {
             const struct meta *m = catalog_meta_at(catalog, i);
-            ok = keys_set(&image->keys, m->key, m->key_len, &m->value, err);
+            ok = stale_key(m, &unchanged) || keys_set(&image->keys, m->key, m->key_len, &m->value, err);
         }
         return ok && keys_put_text(&image->keys, NULL, arch, name, strlen(name), err);
     }
