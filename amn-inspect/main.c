@@ -188,7 +188,7 @@ main(int argc, char **argv)
     err_init(&err);
     cli_options(&tool.cli, CLI_INSPECT, inspect_take, &tool, argc, argv);
     enum cli_status status;
-    if (conflicts_check(&tool.cli, &err))
+    if (conflicts_check(&tool.cli, tool.cli.given, &err))
         status = inspect_run(&tool, &err);
     else
         status = cli_fail(&tool.cli, &err);

@@ -62,7 +62,7 @@ main(int argc, char **argv)
     struct err err;
     err_init(&err);
     cli_options(&tool.cli, CLI_PARSE, parse_take, &tool, argc, argv);
-    if (!conflicts_check(&tool.cli, &err))
+    if (!conflicts_check(&tool.cli, tool.cli.given, &err))
         return cli_fail(&tool.cli, &err);
     if (tool.hash.wanted)
         return operands_weights(&tool.cli, list, &tool);

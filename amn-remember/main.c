@@ -22,7 +22,7 @@ remember_take(void *own, const struct cli_option *option, const char *arg, struc
 int
 main(int argc, char **argv)
 {
-    struct command cmd = { .writer = &writer_safetensors, .to = DTYPE_BF16, .dequantizes = true };
+    struct command cmd = { .format = &writer_safetensors, .to = DTYPE_BF16, .dequantizes = true };
     cli_options(&cmd.cli, CLI_REMEMBER, remember_take, &cmd, argc, argv);
     return command_run(&cmd);
 }

@@ -130,11 +130,11 @@ static const struct conflict conflicts[] = {
 
 /* Returns how many keys of a list were given, 0 for NULL, and sets *first to the first one. */
 static unsigned
-count(const struct cli *cli, const int *keys, int *first)
+count(const bool given[CLI_KEYS], const int *keys, int *first)
 {
     unsigned n = 0;
     for (; keys && *keys; keys++)
-        if (cli->given[*keys] && n++ == 0)
+        if (given[*keys] && n++ == 0)
             *first = *keys;
     return n;
 }
@@ -153,20 +153,20 @@ const char *
 conflicts_first(const struct cli *cli, const int *keys)
 {
     int key = 0;
-    if (count(cli, keys, &key) != 0)
+    if (count(cli->given, keys, &key) != 0)
         return conflicts_name_of(cli, key);
     return NULL;
 }
 
 bool
-conflicts_check(const struct cli *cli, struct err *err)
+conflicts_check(const struct cli *cli, const bool given[CLI_KEYS], struct err *err)
 {
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
         const struct conflict *c = &conflicts[i];
         int key = 0, other = 0;
-        unsigned any = count(cli, c->any, &key), with = count(cli, c->with, &other);
+        unsigned any = count(given, c->any, &key), with = count(given, c->with, &other);
         bool applies = c->tools >> cli->id & 1 && (any != 0 || !c->any);
-        bool fails = with != 0 || (c->without && count(cli, c->without, &key) == 0) || (c->one && any > 1);
+        bool fails = with != 0 || (c->without && count(given, c->without, &key) == 0) || (c->one && any > 1);
         if (applies && fails)
             return err_set(err, ERR_USAGE, c->text, conflicts_name_of(cli, other));
     }

@@ -106,7 +106,7 @@ is_shown(const struct cli *cli, const struct cli_option *o, bool all)
         return true;
     struct cli with = *cli;
     with.given[o->key] = true;
-    return !cli->given[o->key] && conflicts_check(&with, &err);
+    return !cli->given[o->key] && conflicts_check(&with, with.given, &err);
 }
 
 static void

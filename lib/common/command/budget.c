@@ -71,7 +71,7 @@ budget_run(struct costs *costs, const struct job *job, struct choice *copy, size
         const struct encoding *e = copy->list[i].encoding;
         if (!e || copy->list[i].part != 0)
             continue;
-        size_t at = e->place * job->cmd->ncandidates + k;
+        size_t at = e->place * job->ncandidates + k;
         costs->options[at] = (struct assign_option){ nbytes_of(e), losses_of(own.losses, e->number).noise };
         costs->of[at] = e->encoder;
     }
@@ -84,14 +84,13 @@ budget_run(struct costs *costs, const struct job *job, struct choice *copy, size
 static bool
 budget_measure(struct costs *costs, const struct job *job, struct err *err)
 {
-    const struct command *cmd = job->cmd;
     bool ok = true;
-    for (size_t i = 0; i < job->choice.n * cmd->ncandidates; i++)
+    for (size_t i = 0; i < job->choice.n * job->ncandidates; i++)
         costs->options[i].nbytes = ASSIGN_NEVER;
-    for (size_t k = 0; ok && k < cmd->ncandidates; k++) {
+    for (size_t k = 0; ok && k < job->ncandidates; k++) {
         struct choice copy;
         meter_phase(job->model.meter, "measuring", 0);
-        ok = try_candidate(&copy, job, NULL, cmd->candidates[k], err) && budget_run(costs, job, &copy, k, err);
+        ok = try_candidate(&copy, job, NULL, job->candidates[k], err) && budget_run(costs, job, &copy, k, err);
         free(copy.list);
     }
     return ok;
@@ -107,7 +106,7 @@ count(uint64_t *n, struct job *job, struct choice *copy, struct err *err)
         return choice_nbytes(copy, n, err);
     struct pieces *pieces = pieces_new(err);
     layout.keys = &keys;
-    bool ok = pieces && command_keys_make(&keys, job, copy, err) && job->cmd->writer->lay_out(pieces, copy, &layout, err);
+    bool ok = pieces && command_keys_make(&keys, job, copy, err) && job->writer->lay_out(pieces, copy, &layout, err);
     if (ok)
         *n = pieces_nbytes(pieces);
     else
@@ -134,10 +133,10 @@ target_of(const struct command *cmd, const struct choice *choice)
 }
 
 static void
-take_picks(const struct encoder **assigned, const struct costs *costs, const struct command *cmd, size_t n)
+take_picks(const struct encoder **assigned, const struct costs *costs, const struct job *job)
 {
-    for (size_t i = 0; i < n; i++)
-        assigned[i] = costs->pick[i] < cmd->ncandidates ? costs->of[i * cmd->ncandidates + costs->pick[i]] : NULL;
+    for (size_t i = 0; i < job->choice.n; i++)
+        assigned[i] = costs->pick[i] < job->ncandidates ? costs->of[i * job->ncandidates + costs->pick[i]] : NULL;
 }
 
 /* Applies the picks and counts the resulting bytes. */
@@ -145,7 +144,7 @@ static bool
 try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *costs, struct job *job, struct err *err)
 {
     struct choice copy = { 0 };
-    take_picks(assigned, costs, job->cmd, job->choice.n);
+    take_picks(assigned, costs, job);
     bool ok = try_candidate(&copy, job, assigned, job->reduction.encoder, err) && count(n, job, &copy, err);
     free(copy.list);
     return ok;
@@ -159,14 +158,14 @@ pick(const struct encoder **assigned, struct costs *costs, struct job *job, stru
     const struct command *cmd = job->cmd;
     const struct choice *choice = &job->choice;
     uint64_t least, n, target = target_of(cmd, choice);
-    bool fits = assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, 0, &least, err);
+    bool fits = assign_encoders(costs->pick, costs->options, choice->n, job->ncandidates, 0, &least, err);
     if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, job, err))
         return false;
     if (n > target)
         return err_set(err, ERR_USAGE, "--target-%s too small: the smallest possible output of these --candidates is %"
             PRIu64 " bytes, the target is %" PRIu64, cmd->target_size != 0 ? "size" : "bpw", n, target);
     for (uint64_t most = least + (target - n);;) {
-        if (!assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, most, &least, err)
+        if (!assign_encoders(costs->pick, costs->options, choice->n, job->ncandidates, most, &least, err)
             || !try_picks(&n, assigned, costs, job, err))
             return false;
         if (n <= target)
@@ -182,7 +181,7 @@ bool
 budget_assign(const struct encoder ***out, struct job *job, struct err *err)
 {
     const struct choice *choice = &job->choice;
-    size_t n = choice->n * job->cmd->ncandidates + 1;
+    size_t n = choice->n * job->ncandidates + 1;
     struct costs costs = { calloc(n, sizeof *costs.options), calloc(n, sizeof *costs.of), calloc(n, sizeof *costs.pick) };
     const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
     bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
@@ -215,9 +214,9 @@ budget_print_expression(FILE *out, const char *name, size_t n)
 }
 
 bool
-budget_print(FILE *out, const struct command *cmd, const struct choice *choice, struct err *err)
+budget_print(FILE *out, const struct job *job, const struct choice *choice, struct err *err)
 {
-    fprintf(out, "--scheme %s\n", cmd->candidates[0]->name);
+    fprintf(out, "--scheme %s\n", job->candidates[0]->name);
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
         struct tensor t;

@@ -13,7 +13,7 @@ bool budget_assign(const struct encoder ***assigned, struct job *job, struct err
 
 /* Prints the assignment as options that reproduce it, one per line. Fails with ERR_IO if writing is already known to have
  * failed. */
-bool budget_print(FILE *out, const struct command *cmd, const struct choice *choice, struct err *err);
+bool budget_print(FILE *out, const struct job *job, const struct choice *choice, struct err *err);
 
 /* Prints an expression that matches this name only, for use in single quotes as shells and xargs read them. */
 void budget_print_expression(FILE *out, const char *name, size_t n);

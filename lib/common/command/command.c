@@ -46,8 +46,8 @@ elements(const struct job *job)
 {
     const struct command *cmd = job->cmd;
     const struct encoder *e = NULL;
-    if (!cmd->is_exact && !job->to_hf)
-        e = cmd->reduction.encoder;
+    if (!job->is_exact && !job->to_hf)
+        e = job->reduction.encoder;
     if (e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast)
         return DTYPE_F32;
     return cmd->to;
@@ -65,7 +65,7 @@ open_gguf(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     struct hf_model *hf = &job->to_gguf;
-    if (cmd->writer != &writer_gguf)
+    if (job->writer != &writer_gguf)
         return true;
     const char *option = command_hf_option(cmd);
     job->hf.tokenizer = job->dir.tokenizer;
@@ -88,7 +88,7 @@ check_input(const struct job *job, bool gguf, struct err *err)
     const char *option = command_hf_option(cmd);
     if (!gguf && cmd->cli.given[CLI_OPT_NAMES])
         return err_set(err, ERR_USAGE, "--names requires GGUF input");
-    return !option || job->to_hf || cmd->writer == &writer_gguf || err_set(err, ERR_USAGE, "--%s requires GGUF output, or GGUF input and -o DIR/ or --names hf", option);
+    return !option || job->to_hf || job->writer == &writer_gguf || err_set(err, ERR_USAGE, "--%s requires GGUF output, or GGUF input and -o DIR/ or --names hf", option);
 }
 
 /* Sets job->to_hf for a GGUF model. A directory of an image model keeps the names, which are those of its checkpoint, and so does a
@@ -98,7 +98,7 @@ find_way(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     struct image_model image = { 0 };
-    if (!cmd->dir.path || cmd->keeps_names)
+    if (!job->dir.path || cmd->keeps_names)
         return true;
     bool ok = image_open(&image, job->model.catalog, NULL, &(struct image_options){ 0 }, err);
     bool declared = catalog_meta_find(job->model.catalog, "general.architecture") != NULL;
@@ -121,7 +121,7 @@ open_hf(struct job *job, struct err *err)
     if (gguf && !find_way(job, err))
         return false;
     job->back_options = (struct back_options){ .how = &job->hf, .cast = cmd->cast, .to = cmd->to };
-    job->hf.dequantize = cmd->dequantizes || cmd->dequantize || (job->to_hf && cmd->reduction.encoder);
+    job->hf.dequantize = cmd->dequantizes || cmd->dequantize || (job->to_hf && job->reduction.encoder);
     if (!check_input(job, gguf, err))
         return false;
     if (!job->to_hf)
@@ -132,13 +132,14 @@ open_hf(struct job *job, struct err *err)
 
 /* Returns which quantized weights stay as they are. */
 static enum keeps
-keeps(const struct command *cmd)
+keeps(const struct job *job)
 {
-    bool again = cmd->reduction.encoder || (cmd->is_exact && cmd->needs_scheme);
+    const struct command *cmd = job->cmd;
+    bool again = job->reduction.encoder || (job->is_exact && cmd->needs_scheme);
     bool none = cmd->dequantizes || cmd->dequantize || cmd->cast || again;
-    if (none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES))
+    if (none || (cmd->adapters.n != 0 && job->writer->keeps == KEEPS_CODES))
         return KEEPS_NONE;
-    return cmd->writer->keeps;
+    return job->writer->keeps;
 }
 
 /* Returns true if the globs select what is dequantized or cast; else what is quantized or merged, which is checked there. */
@@ -173,7 +174,7 @@ written_type(const struct job *job)
     const struct command *cmd = job->cmd;
     bool named = cmd->types.nglobs != 0 || selects(cmd);
     bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && job->choice.decodes);
-    if (!cmd->dir.path || job->to_hf || !(named || chosen))
+    if (!job->dir.path || job->to_hf || !(named || chosen))
         return NULL;
     if (!named)
         return words[cmd->to];
@@ -186,8 +187,8 @@ static bool
 adapt(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
-    job->adapting = (struct adapter_job){ &job->model, job->p.kernels, &cmd->cli.limits, elements(job), cmd->dir.path != NULL,
-        cmd->writer == &writer_gguf, &cmd->reduction.which };
+    job->adapting = (struct adapter_job){ &job->model, job->p.kernels, &cmd->cli.limits, elements(job), job->dir.path != NULL,
+        job->writer == &writer_gguf, &cmd->reduction.which };
     if (!adapters_apply(&job->adapters, &cmd->adapters, &job->adapting, &job->choice, err))
         return false;
     const struct adapter_effects effects = adapters_effects(job->adapters);
@@ -216,7 +217,7 @@ choose_back(struct job *job, struct err *err)
     struct choice *choice = &job->choice;
     return choice_make(choice, model->catalog, job->roles, KEEPS_NONE, job->back.element, true, err) && adapt(job, err)
         && back_choose(&job->back, model, choice, err) && take_config(job, err) && naming_apply(&cmd->naming, choice, err)
-        && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
+        && (job->is_exact || command_tell_dequantized(job, err));
 }
 
 static bool
@@ -252,8 +253,8 @@ warn_of_dropped(const struct job *job)
     const struct command *cmd = job->cmd;
     const struct choice *choice = &job->choice;
     const struct tensor *t = &choice->first_dropped;
-    bool gguf = cmd->writer == &writer_gguf && (job->to_gguf.family || catalog_meta_find(job->model.catalog, "general.architecture"));
-    bool dir = cmd->dir.path && hf_folder_config(job->model.catalog);
+    bool gguf = job->writer == &writer_gguf && (job->to_gguf.family || catalog_meta_find(job->model.catalog, "general.architecture"));
+    bool dir = job->dir.path && hf_folder_config(job->model.catalog);
     bool head = t->name_len == 13 && memcmp(t->name, "output.weight", 13) == 0;
     char shown[STR_SHOWN], more[48] = "";
     if (choice->dropped == 0 || cmd->naming.only || !(gguf || dir))
@@ -277,7 +278,7 @@ check_towers(const struct job *job, struct err *err)
     char shown[STR_SHOWN];
     bool media = false, kept = false;
     const struct tensor *t = &job->choice.first_dropped;
-    if (!job->cmd->dir.path || job->choice.dropped == 0 || !config || job->to_gguf.family
+    if (!job->dir.path || job->choice.dropped == 0 || !config || job->to_gguf.family
             || !(memmem(config->text, config->n, "\"vision_config\"", 15) || memmem(config->text, config->n, "\"audio_config\"", 14)))
         return true;
     for (size_t i = 0; i < catalog_count(input) && !media; i++) {
@@ -339,7 +340,7 @@ tell_selected(struct job *job, struct err *err)
         return true;
     cli_say(&cmd->cli, job->model.name, "%zu quantized weight%s written as stored, because of --%s", n, str_plural(n),
         cmd->cli.given[CLI_OPT_INCLUDE] ? "include; --only GLOB writes fewer tensors" : "exclude; --drop GLOB leaves tensors out");
-    return !cmd->dir.path || declare_plain(job, err);
+    return !job->dir.path || declare_plain(job, err);
 }
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
@@ -353,14 +354,14 @@ command_choose(struct job *job, struct err *err)
         return choose_back(job, err);
     const struct naming *which = selects(cmd) ? &cmd->reduction.which : NULL;
     const bool family = cmd->adapters.n == 0 && job->to_gguf.family, casts = family && which && cmd->cast;
-    const struct choice_how how = { .keeps = keeps(cmd), .others = cmd->writer->keeps, .to = elements(job), .all = cmd->cast && !casts,
+    const struct choice_how how = { .keeps = keeps(job), .others = job->writer->keeps, .to = elements(job), .all = cmd->cast && !casts,
         .written = family ? NULL : &cmd->naming, .selected = which, .types = &cmd->types };
     bool ok = choice_make_of(choice, model->catalog, job->roles, &how, err)
         && adapt(job, err) && (cmd->adapters.n == 0 || open_gguf(job, err))
-        && hf_model_choose(&job->to_gguf, model, choice, cmd->cast && !casts ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
+        && hf_model_choose(&job->to_gguf, model, choice, cmd->cast && !casts ? cmd->to : DTYPE_UNKNOWN, job->reduction.encoder, err)
         && retype(job, casts, choice, err)
         && naming_apply(&cmd->naming, choice, err) && command_image_choose(job, err)
-        && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
+        && (job->is_exact || command_tell_dequantized(job, err));
     ok = ok && check_towers(job, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
         warn_of_dropped(job);
@@ -374,7 +375,7 @@ settle_types(struct job *job)
 {
     const struct command *cmd = job->cmd;
     struct choice *choice = &job->choice;
-    if (job->to_hf || cmd->adapters.n == 0 || cmd->cast || cmd->reduction.encoder->held == KEEPS_BLOCKS)
+    if (job->to_hf || cmd->adapters.n == 0 || cmd->cast || job->reduction.encoder->held == KEEPS_BLOCKS)
         return;
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
@@ -392,16 +393,16 @@ reduce(struct job *job, struct err *err)
     struct model *model = &job->model;
     struct choice *choice = &job->choice;
     const struct encoder **assigned = NULL;
-    if (cmd->is_exact && !(job->image.family && !cmd->needs_scheme))
-        return transcode_run(job, err) && command_tell_dequantized(cmd, model->name, choice, err);
+    if (job->is_exact && !(job->image.family && !cmd->needs_scheme))
+        return transcode_run(job, err) && command_tell_dequantized(job, err);
     if (!r->encoder)
         return true;
     if (cmd->cast)
         r->keeps = KEEPS_NONE;
     else
-        r->keeps = cmd->writer->keeps;
+        r->keeps = job->writer->keeps;
     bool ok = (!cmd->imatrix || imatrix_read(&r->importance, cmd->imatrix, &cmd->cli.limits, model->catalog, &model->inputs,
-        err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, job, err));
+        err)) && (job->ncandidates == 0 || budget_assign(&assigned, job, err));
     r->assigned = assigned;
     r->names = &cmd->naming;
     ok = ok && reduction_apply(r, choice, model->catalog, err);
@@ -409,7 +410,7 @@ reduce(struct job *job, struct err *err)
         settle_types(job);
     ok = ok && survey_first(&job->p, choice, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
-        command_warn_again(cmd, model->name, choice);
+        command_warn_again(job);
     r->assigned = NULL;
     free(assigned);
     return ok;
@@ -441,7 +442,7 @@ tell_lost(const struct job *job)
         return;
     if (back->lost.len != 0)
         str_format(&of_family, "; written as in family %s: %s", back->family->name, back->lost.p);
-    if (!cmd->dir.path)
+    if (!job->dir.path)
         cli_say(&cmd->cli, job->model.name, "only weights written; -o DIR/ adds config.json and the tokenizer");
     else
         cli_say(&cmd->cli, job->model.name,
@@ -457,13 +458,13 @@ decide(struct job *job, struct fetch *fetch, struct err *err)
     const struct command *cmd = job->cmd;
     const struct cli *cli = &cmd->cli;
     const struct model_options how = { .fetch = fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
-        .strict = cli->strict, .no_spool = cmd->no_spool, .twice = cmd->is_exact && cmd->needs_scheme ? "--exact" : NULL,
+        .strict = cli->strict, .no_spool = cmd->no_spool, .twice = job->is_exact && cmd->needs_scheme ? "--exact" : NULL,
         .no_verify = cmd->no_verify, .meter = &cli->bar->meter };
     const struct contents contents = operands_contents(&job->model);
     const struct roles_options reading = operands_reading(cli);
     return scheme_known(cli->input_scheme, err)
-        && command_check(cmd, err)
-        && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
+        && command_check(job, err)
+        && (cmd->instead != COMMAND_OUTPUT || job->dir.path || job->split.size != 0 || sink_check(&job->output, err))
         && command_open(job, &how, err)
         && command_keys_read(job, err)
         && (job->recasting.to != RECAST_NONE ? command_recast(job, err)
@@ -524,16 +525,16 @@ run(struct job *job, struct err *err)
     return ok;
 }
 
-/* Begins a job with what the user said. */
+/* Begins a job with what the user said. command_settle() then decides from it. */
 static void
 command_begin(struct job *job, const struct command *cmd, const struct kernels *kernels)
 {
-    *job = (struct job){ .cmd = cmd, .reduction = cmd->reduction, .exact = cmd->exact, .hf = cmd->hf, .given = cmd->keys,
-        .layout = cmd->layout, .dir = cmd->dir, .split = cmd->split };
+    *job = (struct job){ .cmd = cmd, .writer = cmd->format, .scheme = cmd->scheme, .is_exact = cmd->is_exact,
+        .output = cmd->output, .reduction = cmd->reduction, .exact = cmd->exact, .hf = cmd->hf, .given = cmd->keys,
+        .layout = cmd->layout };
     job->p = (struct pipeline){ .model = &job->model, .kernels = kernels, .encode = &encoder, .jobs = cmd->jobs,
         .no_verify = cmd->no_verify, .nonfinite_ok = cmd->nonfinite_ok };
     job->outputs.inputs = &job->model.inputs;
-    job->dir.outputs = job->split.outputs = &job->outputs;
 }
 
 static void
@@ -582,9 +583,8 @@ command_run(struct command *cmd)
     }
     cli_progress_start(&progress, &cmd->cli, true);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
-    bool ok = kernels && command_settle(cmd, &err);
     command_begin(job, cmd, kernels);
-    ok = ok && run(job, &err);
+    bool ok = kernels && command_settle(job, &err) && run(job, &err);
     cli_progress_stop(&progress);
     clear(cmd);
     enum cli_status status = end(cmd, job, ok, &err);

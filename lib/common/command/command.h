@@ -11,8 +11,6 @@
 #include "cli/options.h"
 #include "exact/exact_job.h"
 #include "family/hf_model.h"
-#include "output/model_dir.h"
-#include "output/split_files.h"
 #include "plan/byte_range.h"
 #include "plan/naming.h"
 #include "plan/reduction.h"
@@ -23,12 +21,10 @@
 /* What to produce instead of the output. */
 enum command_instead { COMMAND_OUTPUT, COMMAND_SIZE, COMMAND_PARTS, COMMAND_PLAN, COMMAND_DRY_RUN, COMMAND_TEST };
 
-enum { COMMAND_CANDIDATES = 32 };
-
-/* What the user said: set by options, then settled together, and constant while the job runs. Strings are borrowed from argv. */
+/* What the user said, set by options. struct job has what is decided from all of them together. Strings are borrowed from argv. */
 struct command {
     struct cli cli;
-    const struct writer *writer;    /* format of one file; NULL: follows from the scheme or the file extension */
+    const struct writer *format;    /* --to; NULL: follows from the scheme or the file extension */
     const char *scheme;             /* name of the scheme to encode with, or NULL; borrowed */
     bool needs_scheme;              /* a scheme is mandatory */
     bool dequantizes;               /* amn-remember: writes safetensors only */
@@ -41,10 +37,8 @@ struct command {
     uint64_t target_size;           /* --target-size in bytes, or 0; each weight gets one of the candidates */
     double target_bpw;              /* --target-bpw, bits per element of the model, or 0 */
     const char *candidate_names;    /* comma-separated; borrowed, or NULL */
-    const struct encoder *candidates[COMMAND_CANDIDATES];       /* ncandidates elements */
-    size_t ncandidates;
-    bool is_exact;                  /* --exact, or amn-convert to GGUF */
-    struct exact_job exact;         /* then: level, names and globs */
+    bool is_exact;                  /* --exact */
+    struct exact_job exact;         /* then: level and globs */
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
     enum recast_form recast;        /* --to peft and others: an adapter becomes another adapter */
@@ -63,8 +57,8 @@ struct command {
     const char *output_dir;         /* --output-dir: folder for the output of each operand, or NULL; borrowed */
     bool one_of_several;            /* this job is for one of several operands */
     struct sink_options output;
-    struct model_dir dir;           /* output directory; path NULL: the output is a file */
-    struct split_files split;       /* output as a split model; size 0: one file */
+    uint64_t shard_size;            /* --shard-size in bytes, or 0 */
+    bool resume;
     struct byte_range cut;                 /* range or part of the output to write */
     unsigned jobs;                  /* worker threads; 0: choose */
     bool no_verify;                 /* do not verify checksums of the input */

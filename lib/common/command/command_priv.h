@@ -7,21 +7,31 @@
 #include "family/image.h"
 #include "hf/config_text.h"
 #include "hf/quantization.h"
+#include "output/model_dir.h"
 #include "output/outputs.h"
+#include "output/split_files.h"
 #include "pipeline/checksum.h"
 #include "pipeline/scan.h"
 #include "encode/losses.h"
 #include "scheme/roles.h"
 
+enum { COMMAND_CANDIDATES = 32 };
+
 /* One output: what is decided for it, and what comes of it. */
 struct job {
-    const struct command *cmd;          /* what the user said, settled; borrowed */
+    const struct command *cmd;          /* what the user said; borrowed */
+    const struct writer *writer;        /* format of the files */
+    const char *scheme;                 /* the user's, or the first candidate; or NULL */
+    const struct encoder *candidates[COMMAND_CANDIDATES];   /* of --target-size and --target-bpw; ncandidates elements */
+    size_t ncandidates;
+    bool is_exact;                      /* --exact, or amn-convert to GGUF */
+    struct sink_options output;
     struct model model;
     struct roles *roles;                /* owned */
     struct choice choice;
     struct pipeline p;
-    struct reduction reduction;         /* the command's, whose rules and names are borrowed, with what this model needs */
-    struct exact_job exact;             /* of --exact; takes the globs of the command */
+    struct reduction reduction;         /* how weights are encoded; rules and names are the command's. No encoder: none is */
+    struct exact_job exact;             /* if is_exact; takes the globs of the command */
     struct hf_model_options hf;         /* this and the next two: the command's, with what this model needs */
     struct keys_given given;
     struct writer_options layout;
@@ -46,14 +56,15 @@ struct job {
     struct split_files split;           /* size 0: the output is one file */
 };
 
-/* Finds writer and encoder once all options are known. Fails with ERR_USAGE if options cannot be combined or do not match. */
-bool command_settle(struct command *cmd, struct err *err);
+/* Decides on format, encoder and kind of the output from all options together. Fails with ERR_USAGE if options cannot be combined
+ * or do not match. */
+bool command_settle(struct job *job, struct err *err);
 
 /* Checks options with the output format, which is settled. Fails with ERR_USAGE. */
-bool command_check(const struct command *cmd, struct err *err);
+bool command_check(const struct job *job, struct err *err);
 
-/* Returns how the output holds quantized weights; blocks, unless the user chose a format with codes. */
-enum keeps command_held(const struct command *cmd);
+/* Returns how the output holds quantized weights; blocks, unless the format, which may be NULL, has codes. */
+enum keeps command_held(const struct writer *writer);
 
 enum { COMMAND_SCHEME = 64 };           /* room for the name of a scheme */
 
@@ -79,13 +90,13 @@ bool command_preview_files(const struct job *job, struct err *err);
 
 /* Says how many quantized weights amn-convert dequantizes because the output cannot hold them. With --keep-quantized, fails with
  * ERR_UNSUPPORTED if there is one. */
-bool command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err);
+bool command_tell_dequantized(const struct job *job, struct err *err);
 
 /* After the output is written: says what its readers cannot do with it, and what to do instead. */
 void command_tell_readers(const struct job *job);
 
 /* Warns if weights that are quantized already are quantized again, and says how many are only dequantized. */
-void command_warn_again(const struct command *cmd, const char *file, const struct choice *choice);
+void command_warn_again(const struct job *job);
 
 /* Reads the family that the user named, if it is one of image models. */
 bool command_image_family(struct job *job, struct err *err);

@@ -70,7 +70,7 @@ name_outputs(struct str *path, const struct command *cmd, struct err *err)
 static bool
 prepare(struct str *path, const struct command *cmd, struct err *err)
 {
-    if (!conflicts_check(&cmd->cli, err))
+    if (!conflicts_check(&cmd->cli, cmd->cli.given, err))
         return false;
     for (size_t i = 0; i == 0 || i < cmd->cli.noperands; i++)
         if (cmd->cli.noperands == 0 || strcmp(cmd->cli.operands[i], "-") == 0)

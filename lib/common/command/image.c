@@ -42,7 +42,7 @@ command_image_choose(struct job *job, struct err *err)
     const struct command *cmd = job->cmd;
     const struct image_options how = { .given = job->image_given, .foreign = job->image_given && !family_is_builtin(cmd->hf.family),
         .keep_shapes = cmd->keep_shapes, .keep_types = cmd->cast };
-    if (cmd->writer != &writer_gguf)
+    if (job->writer != &writer_gguf)
         return image_restore(&job->choice, &job->model, err);
     if (job->to_gguf.family || job->image_none)
         return check_options(job, err);

@@ -49,10 +49,10 @@ print_preview(const struct job *job, const struct preview *in, struct err *err)
 {
     const struct command *cmd = job->cmd;
     transcode_explain(job);
-    if (cmd->is_exact && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
+    if (job->is_exact && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
         return transcode_print(stdout, job, err);
-    if (cmd->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
-        return budget_print(stdout, cmd, in->choice, err);
+    if (job->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
+        return budget_print(stdout, job, in->choice, err);
     struct page page;
     page_init(&page, stdout);
     bool ok = true;
@@ -87,7 +87,7 @@ survey_files(const struct job *job, const struct preview *in, struct str *files,
 {
     char name[HF_SHARD_NAME];
     for (size_t i = 0; i < in->shards->n; i++) {
-        struct pieces *pieces = lay_out_file(job->cmd->writer, in->choice, in->shards, i, &job->layout, err);
+        struct pieces *pieces = lay_out_file(job->writer, in->choice, in->shards, i, &job->layout, err);
         if (!pieces)
             return false;
         *size += pieces_nbytes(pieces);
@@ -107,7 +107,7 @@ command_preview_files(const struct job *job, struct err *err)
 {
     const struct choice *choice = &job->choice;
     struct shards shards;
-    bool ok = shards_cut(&shards, choice, job->dir.path ? job->dir.shard_size : job->split.size, job->cmd->writer->align, err);
+    bool ok = shards_cut(&shards, choice, job->dir.path ? job->dir.shard_size : job->split.size, job->writer->align, err);
     struct str *files = NULL;
     if (ok)
         files = calloc(shards.n, sizeof *files);

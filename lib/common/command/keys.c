@@ -8,12 +8,13 @@
 
 /* Notes metadata that readers of the output may miss. */
 static void
-note(const struct command *cmd, const struct model *model)
+note(const struct job *job)
 {
+    const struct model *model = &job->model;
     size_t n = catalog_meta_count(model->catalog);
-    if (cmd->writer->keys == KEYS_NONE && n != 0)
-        cli_note(&cmd->cli, model->name, "%zu metadata key%s not written: %s cannot hold metadata", n, str_plural(n),
-            cmd->writer->name);
+    if (job->writer->keys == KEYS_NONE && n != 0)
+        cli_note(&job->cmd->cli, model->name, "%zu metadata key%s not written: %s cannot hold metadata", n, str_plural(n),
+            job->writer->name);
 }
 
 /* Replaces the value of a KEY=@FILE by the text of the file, which counts as an input; KEY=@@TEXT means "@TEXT". */
@@ -72,7 +73,7 @@ command_keys_make(struct keys *keys, struct job *job, const struct choice *choic
     given->quantization = &quantization;
     ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, job->reduction.encoder, job->dir.path != NULL,
             err))
-        && keys_make(keys, job->cmd->writer->keys, given, choice, err);
+        && keys_make(keys, job->writer->keys, given, choice, err);
     given->json = NULL;
     given->quantization = NULL;
     str_clear(&quantization);
@@ -86,6 +87,6 @@ command_keys(struct job *job, struct err *err)
     bool ok = command_keys_make(&job->keys, job, &job->choice, err);
     job->layout.keys = &job->keys;
     if (ok)
-        note(job->cmd, &job->model);
+        note(job);
     return ok;
 }

@@ -15,11 +15,11 @@
 
 /* Returns true if the output becomes files, which can be read again. */
 static bool
-is_files(const struct command *cmd)
+is_files(const struct job *job)
 {
     struct stat st;
-    return cmd->dir.path || cmd->split.size != 0
-        || (cmd->output.path && (stat(cmd->output.path, &st) != 0 || S_ISREG(st.st_mode)));
+    return job->dir.path || job->split.size != 0
+        || (job->output.path && (stat(job->output.path, &st) != 0 || S_ISREG(st.st_mode)));
 }
 
 static bool
@@ -34,11 +34,11 @@ has_quantized(const struct choice *choice)
 static bool
 manifest_file_check(const struct manifest_file *m, struct err *err)
 {
-    const struct command *cmd = m->job->cmd;
-    if (cmd->writer == &writer_raw || cmd->writer == &writer_npy)
+    const struct job *job = m->job;
+    if (job->writer == &writer_raw || job->writer == &writer_npy)
         return err_set(err, ERR_USAGE, "--manifest requires a format with names of tensors, not %s",
-            cmd->writer->name);
-    return is_files(cmd) || !has_quantized(&m->job->choice) || err_set(err, ERR_USAGE, "--manifest requires -o FILE for "
+            job->writer->name);
+    return is_files(job) || !has_quantized(&job->choice) || err_set(err, ERR_USAGE, "--manifest requires -o FILE for "
         "an output with quantized weights, whose values are read again from the file");
 }
 
@@ -95,7 +95,7 @@ manifest_file_fill(const struct manifest_file *m, struct page *page, struct mode
 static bool
 fill_from_files(const struct manifest_file *m, struct page *page, struct err *err)
 {
-    const struct command *cmd = m->job->cmd;
+    const struct job *job = m->job;
     struct model model = { 0 };
     const struct model_options how = { .limits = &limits_default, .meter = m->job->model.meter };
     const struct contents contents = operands_contents(&model);
@@ -103,10 +103,10 @@ fill_from_files(const struct manifest_file *m, struct page *page, struct err *er
     struct str path = { 0 };
     const char **files = NULL;
     bool ok = true;
-    if (cmd->split.size != 0)
-        ok = split_files_name(&path, cmd->split.path, 0, m->digests.files, err);
+    if (job->split.size != 0)
+        ok = split_files_name(&path, job->split.path, 0, m->digests.files, err);
     else
-        str_text(&path, str_or(cmd->dir.path, cmd->output.path));
+        str_text(&path, str_or(job->dir.path, job->output.path));
     ok = ok && (!path.failed || err_memory(err, path.room)) && model_open(&model, path.p, &how, err)
         && roles_assign(&roles, model.catalog, NULL, &contents, err) && (files = model_files(&model, err)) != NULL
         && manifest_file_fill(m, page, &model, roles, files, err);
@@ -127,7 +127,7 @@ fill_from_stream(const struct manifest_file *m, struct page *page, struct err *e
     for (size_t i = 0; ok && i < m->digests.n; i++)
         ok = catalog_add(model.catalog, &m->digests.list[i].t, err);
     if (ok)
-        catalog_facts(model.catalog)->format = m->job->cmd->writer->name;
+        catalog_facts(model.catalog)->format = m->job->writer->name;
     ok = ok && catalog_seal(model.catalog, err) && roles_assign(&roles, model.catalog, NULL, NULL, err)
         && manifest_file_fill(m, page, &model, roles, NULL, err);
     roles_free(roles);
@@ -145,7 +145,7 @@ write_lines(const struct manifest_file *m, struct err *err)
     }
     page_init(&page, NULL);
     bool ok;
-    if (is_files(m->job->cmd))
+    if (is_files(m->job))
         ok = fill_from_files(m, &page, err);
     else
         ok = fill_from_stream(m, &page, err);

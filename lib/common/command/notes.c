@@ -124,27 +124,31 @@ kinds(char out[KINDS], const struct dequantized *d)
 }
 
 void
-command_warn_again(const struct command *cmd, const char *file, const struct choice *choice)
+command_warn_again(const struct job *job)
 {
+    const struct command *cmd = job->cmd;
+    const struct choice *choice = &job->choice;
+    const char *file = job->model.name;
     const struct dequantized again = find_dequantized(choice, true), plain = find_dequantized(choice, false);
     char text[KINDS];
     if (again.n != 0)
         cli_warn(&cmd->cli, file, "source is already quantized (%s): errors add up", kinds(text, &again));
     if (plain.n != 0 && !cmd->cast)
         cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized: %s cannot hold %s", plain.n, str_plural(plain.n),
-            kinds(text, &plain), cmd->writer->name, plain.n == 1 ? "it" : "them");
+            kinds(text, &plain), job->writer->name, plain.n == 1 ? "it" : "them");
 }
 
 /* Says that NumPy alone cannot read BF16. */
 static void
-say_numpy(const struct command *cmd, const char *file, const struct choice *choice)
+say_numpy(const struct job *job)
 {
+    const struct choice *choice = &job->choice;
     size_t n = 0;
     for (size_t i = 0; i < choice->n; i++)
         n += choice->list[i].dtype == DTYPE_BF16;
-    if (n != 0 && (cmd->writer == &writer_npz || cmd->writer == &writer_npy))
-        cli_say(&cmd->cli, file, "%zu tensor%s of type BF16, which NumPy reads as |V2 without ml_dtypes; --dtype f32 writes "
-            "floats", n, str_plural(n));
+    if (n != 0 && (job->writer == &writer_npz || job->writer == &writer_npy))
+        cli_say(&job->cmd->cli, job->model.name, "%zu tensor%s of type BF16, which NumPy reads as |V2 without ml_dtypes; "
+            "--dtype f32 writes floats", n, str_plural(n));
 }
 
 /* Says that a checkpoint holds more than the model, and how to leave it out. */
@@ -169,19 +173,21 @@ say_checkpoint(const struct command *cmd, const char *file, const struct choice 
 
 /* Warns that llama.cpp needs more than the tensors of a file. */
 static void
-warn_of_architecture(const struct command *cmd, const struct model *model, const struct keys *keys)
+warn_of_architecture(const struct job *job)
 {
+    const struct cli *cli = &job->cmd->cli;
+    const struct model *model = &job->model;
     const char *format = catalog_facts_of(model->catalog)->format;
-    if (cmd->writer->keys != KEYS_TYPED || keys_find(keys, "general.architecture"))
+    if (job->writer->keys != KEYS_TYPED || keys_find(&job->keys, "general.architecture"))
         return;
     if (format && strcmp(format, "GGUF") == 0)
-        cli_note(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; add keys with "
+        cli_note(cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; add keys with "
             "--gguf-kv or --gguf-metadata");
     else if (model->folder)
-        cli_warn(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key: the directory has "
+        cli_warn(cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key: the directory has "
             "no config.json, which gives it; copy that of the model into the directory, or name it with --config FILE");
     else
-        cli_warn(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; give the model "
+        cli_warn(cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; give the model "
             "directory instead of a file, or add keys with --gguf-kv");
 }
 
@@ -190,46 +196,51 @@ command_tell_readers(const struct job *job)
 {
     if (job->cmd->instead != COMMAND_OUTPUT)
         return;
-    warn_of_architecture(job->cmd, &job->model, &job->keys);
-    say_numpy(job->cmd, job->model.name, &job->choice);
+    warn_of_architecture(job);
+    say_numpy(job);
     say_checkpoint(job->cmd, job->model.name, &job->choice);
 }
 
 /* Says that a single file does not carry the config that describes the weights it keeps. */
 static void
-say_config_stays(const struct command *cmd, const char *file, const struct choice *choice)
+say_config_stays(const struct job *job)
 {
+    const struct choice *choice = &job->choice;
     bool codes = false;
     for (size_t i = 0; i < choice->n; i++)
-        codes = codes || (choice->list[i].kept && cmd->writer->keeps == KEEPS_CODES);
-    for (size_t i = 0; codes && !cmd->dir.path && i < catalog_config_count(choice->input); i++) {
+        codes = codes || (choice->list[i].kept && job->writer->keeps == KEEPS_CODES);
+    for (size_t i = 0; codes && !job->dir.path && i < catalog_config_count(choice->input); i++) {
         const struct catalog_config *config = catalog_config_at(choice->input, i);
         if (strcmp(config->name, "config.json") == 0 && !memmem(config->text, config->n, "quantization_config", 19))
             continue;
-        cli_say(&cmd->cli, file, "%s describes the quantized weights and is not part of the output; -o DIR/ copies it",
+        cli_say(&job->cmd->cli, job->model.name, "%s describes the quantized weights and is not part of the output; "
+            "-o DIR/ copies it",
             config->name);
         return;
     }
 }
 
 bool
-command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err)
+command_tell_dequantized(const struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
+    const struct choice *choice = &job->choice;
+    const char *file = job->model.name;
     char shown[STR_SHOWN], why[96], text[KINDS];
     if (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && !cmd->cast && !choice->decodes && cmd->instead == COMMAND_OUTPUT)
         cli_say(&cmd->cli, file, "no weight is quantized, so nothing became %s; amn convert --dtype converts all floats",
             dtype_name(cmd->to));
-    if (cmd->dequantizes || cmd->dequantize || cmd->cast || cmd->scheme)
+    if (cmd->dequantizes || cmd->dequantize || cmd->cast || job->scheme)
         return true;
     const struct dequantized d = find_dequantized(choice, false);
     if (cmd->instead == COMMAND_OUTPUT)
-        say_config_stays(cmd, file, choice);
+        say_config_stays(job);
     if (d.n == 0)
         return true;
-    bool reversed = d.first->part[0]->big_endian && cmd->writer->keeps == KEEPS_BLOCKS;
-    snprintf(why, sizeof why, "%s cannot hold %s", cmd->writer->name, reversed ? "big-endian blocks" : "them");
-    if (cmd->adapters.n != 0 && (cmd->writer->keeps == KEEPS_CODES || d.first->delta))
-        snprintf(why, sizeof why, "%s", cmd->writer->keeps == KEEPS_CODES ? "the adapter changes some of them" : "the adapter changes them");
+    bool reversed = d.first->part[0]->big_endian && job->writer->keeps == KEEPS_BLOCKS;
+    snprintf(why, sizeof why, "%s cannot hold %s", job->writer->name, reversed ? "big-endian blocks" : "them");
+    if (cmd->adapters.n != 0 && (job->writer->keeps == KEEPS_CODES || d.first->delta))
+        snprintf(why, sizeof why, "%s", job->writer->keeps == KEEPS_CODES ? "the adapter changes some of them" : "the adapter changes them");
     if (cmd->keep_quantized)
         return err_at(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
             "--keep-quantized it is dequantized", str_shown(shown, d.first->name, d.first->name_len), kind_of(d.first), why);

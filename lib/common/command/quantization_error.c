@@ -26,8 +26,8 @@ command_tell_error(const struct job *job)
         return;
     summary_add_count(&count, l.n);
     const char *scheme = "a mix of schemes";
-    if (cmd->ncandidates == 0)
-        scheme = cmd->reduction.encoder->name;
+    if (job->ncandidates == 0)
+        scheme = job->reduction.encoder->name;
     cli_say(&cmd->cli, job->model.name, "quantized %zu weight%s (%s elements) as %s: %s", job->choice.encoded,
         str_plural(job->choice.encoded), str_or(count.p, "?"), scheme, command_error_text(error, &l));
     str_clear(&count);

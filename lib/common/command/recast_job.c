@@ -17,21 +17,22 @@ only_operand(const struct command *cmd)
 
 /* Returns what an adapter becomes without being told: GGUF with the extension .gguf, PEFT from GGUF in a directory. */
 static enum recast_form
-implied_form(const struct command *cmd, const struct catalog *c)
+implied_form(const struct job *job, const struct catalog *c)
 {
     bool gguf = strcmp(catalog_facts_of(c)->format, "GGUF") == 0;
-    if (cmd->writer == &writer_gguf && !gguf && !adapter_has_towers(c))
+    if (job->writer == &writer_gguf && !gguf && !adapter_has_towers(c))
         return RECAST_GGUF;
-    return cmd->dir.path && gguf ? RECAST_PEFT : RECAST_NONE;
+    return job->dir.path && gguf ? RECAST_PEFT : RECAST_NONE;
 }
 
 /* Fails for an option that has no effect on an adapter. */
 static bool
-check_options(const struct command *cmd, struct err *err)
+check_options(const struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
     const char *option = cmd->cli.given[CLI_OPT_FAMILY] ? NULL : command_hf_option(cmd);
-    if (cmd->scheme)
-        return err_set(err, ERR_USAGE, "an adapter is written as F32, F16 or BF16: use --dtype in place of --scheme %s", cmd->scheme);
+    if (job->scheme)
+        return err_set(err, ERR_USAGE, "an adapter is written as F32, F16 or BF16: use --dtype in place of --scheme %s", job->scheme);
     return !option || err_set(err, ERR_USAGE, "--%s has no effect: the input is an adapter", option);
 }
 
@@ -47,13 +48,13 @@ find_form(struct job *job, const char *file, struct err *err)
     if (to != RECAST_NONE && !is)
         return err_set(err, ERR_USAGE, "--to peft and --to mlx convert adapters, and the input is not an adapter");
     if (is && to == RECAST_NONE)
-        to = implied_form(cmd, job->model.catalog);
+        to = implied_form(job, job->model.catalog);
     if (to == RECAST_NONE)
         return !cmd->base || err_set(err, ERR_USAGE, "--base has no effect: it belongs to an adapter that is written as an adapter, with "
             "-o FILE.gguf or --to peft");
     job->recasting = (struct recast_job){ .model = &job->model, .kernels = job->p.kernels, .limits = &cmd->cli.limits, .file = file,
         .base = cmd->base, .family = cmd->hf.family, .to = to, .type = cmd->cast ? cmd->to : DTYPE_UNKNOWN };
-    return check_options(cmd, err);
+    return check_options(job, err);
 }
 
 bool
@@ -118,7 +119,7 @@ command_recast(struct job *job, struct err *err)
     job->given.none = cmd->keys.text.n == 0;            /* it is in adapter_config.json */
     job->dir.stem = recast_stem(job->recasting.to);
     job->dir.texts = &r->texts;
-    if (!cmd->dir.path && cmd->instead == COMMAND_OUTPUT)
+    if (!job->dir.path && cmd->instead == COMMAND_OUTPUT)
         cli_say(&cmd->cli, job->model.name, "only weights written; -o DIR/ adds adapter_config.json");
     return true;
 }

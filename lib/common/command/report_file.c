@@ -27,12 +27,12 @@ fill_page(struct page *page, const struct report_file *r, struct err *err)
     const struct command *cmd = job->cmd;
     char target[64], size[STR_SIZE];
     struct loss_about about = { .model = job->model.name, .tool = cmd->cli.tool, .version = CLI_VERSION,
-        .scheme = cmd->ncandidates != 0 || !cmd->reduction.encoder ? NULL : cmd->reduction.encoder->name };
+        .scheme = job->ncandidates != 0 || !job->reduction.encoder ? NULL : job->reduction.encoder->name };
     if (cmd->target_size != 0)
         snprintf(target, sizeof target, "target: %s", str_size(size, cmd->target_size));
     else
         snprintf(target, sizeof target, "target: %g bits per weight", cmd->target_bpw);
-    if (cmd->ncandidates != 0)
+    if (job->ncandidates != 0)
         about.target = target;
     else
         about.target = NULL;
@@ -60,7 +60,7 @@ report_file_fill(const struct report_file *r, struct err *err)
 {
     const struct job *job = r->job;
     const struct losses *losses = job->p.losses;
-    const bool html = str_ends(job->cmd->report, ".html"), exact = job->cmd->is_exact;
+    const bool html = str_ends(job->cmd->report, ".html"), exact = job->is_exact;
     struct page page;
     page_init(&page, NULL);
     bool ok = exact || ((!losses || losses_check(losses, err)) && (!r->adapters || shifts_check(r->adapters->shifts, err)));

@@ -73,8 +73,8 @@ static const struct take_row {
     { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, hf.pre), "name" },
     { CLI_OPT_PURE, TAKE_FLAG, offsetof(struct command, reduction.pure), NULL },
     { CLI_OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "file name" },
-    { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
-    { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), NULL },
+    { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, resume), NULL },
+    { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, shard_size), NULL },
     { CLI_OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
     { CLI_OPT_SYMMETRIC, TAKE_ENCODE, offsetof(struct command, reduction.how.symmetric), NULL },
     { CLI_OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
@@ -229,35 +229,38 @@ command_hf_option(const struct command *cmd)
 
 /* Checks that options for metadata and order, and the kind of the output, match its format. */
 static bool
-check_format(const struct command *cmd, struct err *err)
+check_format(const struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
+    const struct writer *writer = job->writer;
     static const int text[] = { CLI_OPT_METADATA, CLI_OPT_NO_METADATA, CLI_OPT_NAMES, 0 };
     static const int typed[] = { CLI_OPT_KEEP_SHAPES, CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, 0 };
-    enum keys_kind kind = cmd->writer->keys;
+    enum keys_kind kind = writer->keys;
     const char *option = "order name";
     if (cmd->layout.order == WRITER_ORDER_INPUT)
         option = conflicts_first(&cmd->cli, text);
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, "--%s requires safetensors output, but the output is %s", option,
-            cmd->writer->name);
-    if (cmd->to_hf || cmd->dir.path)
+            writer->name);
+    if (cmd->to_hf || job->dir.path)
         option = NULL;
     else
         option = command_hf_option(cmd);
     if (!option)
         option = conflicts_first(&cmd->cli, typed);
     if (option && kind != KEYS_TYPED)
-        return err_set(err, ERR_USAGE, "--%s requires GGUF output, but the output is %s", option, cmd->writer->name);
-    return !cmd->dir.path || cmd->writer == &writer_safetensors || err_set(err, ERR_USAGE,
-        "-o DIR/ writes safetensors, not %s; give -o FILE instead%s", cmd->writer->name,
-        cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
+        return err_set(err, ERR_USAGE, "--%s requires GGUF output, but the output is %s", option, writer->name);
+    return !job->dir.path || writer == &writer_safetensors || err_set(err, ERR_USAGE,
+        "-o DIR/ writes safetensors, not %s; give -o FILE instead%s", writer->name,
+        writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
 }
 
 bool
-command_check(const struct command *cmd, struct err *err)
+command_check(const struct job *job, struct err *err)
 {
-    if (!cmd->writer)
+    const struct command *cmd = job->cmd;
+    if (!job->writer)
         return err_set(err, ERR_USAGE, "unknown output format: use -o FILE.gguf (or .safetensors, .npz, .npy, "
             ".raw) or --to FORMAT");
-    return check_format(cmd, err) && operands_stdin_once(&cmd->cli, err) && byte_range_check(&cmd->cut, err);
+    return check_format(job, err) && operands_stdin_once(&cmd->cli, err) && byte_range_check(&cmd->cut, err);
 }

@@ -88,7 +88,7 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
     cmd->recast = recast_named(arg);
     cmd->to_hf = cmd->cli.given[CLI_FACT_HF] = strcasecmp(arg, hf_word) == 0;
     if (writer)
-        cmd->writer = writer;
+        cmd->format = writer;
     else if (encode_find(arg, KEEPS_BLOCKS)) {
         cmd->scheme = arg;
         cmd->cli.given['s'] = true;
@@ -122,9 +122,9 @@ command_format_of(const struct encoder *encoder)
 }
 
 enum keeps
-command_held(const struct command *cmd)
+command_held(const struct writer *writer)
 {
-    if (cmd->writer && cmd->writer->keeps == KEEPS_CODES)
+    if (writer && writer->keeps == KEEPS_CODES)
         return KEEPS_CODES;
     return KEEPS_BLOCKS;
 }
@@ -141,25 +141,25 @@ command_next_scheme(char name[COMMAND_SCHEME], const char **list)
 }
 
 static bool
-find_candidates(struct command *cmd, struct err *err)
+find_candidates(struct job *job, struct err *err)
 {
     const char *p = "q2_k,q3_k,q4_k,q5_k,q6_k,q8_0";
-    if (cmd->candidate_names)
-        p = cmd->candidate_names;
+    if (job->cmd->candidate_names)
+        p = job->cmd->candidate_names;
     for (char name[COMMAND_SCHEME]; command_next_scheme(name, &p);) {
-        const struct encoder *e = encode_find(name, command_held(cmd));
+        const struct encoder *e = encode_find(name, command_held(job->writer));
         if (!e)
             return command_unknown_scheme("candidates", name, false, err);
-        if (cmd->ncandidates == COMMAND_CANDIDATES)
+        if (job->ncandidates == COMMAND_CANDIDATES)
             return err_set(err, ERR_USAGE, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
-        if (cmd->ncandidates != 0 && e->held != cmd->candidates[0]->held)
+        if (job->ncandidates != 0 && e->held != job->candidates[0]->held)
             return err_set(err, ERR_USAGE, "--candidates: %s (%s) and %s (%s) cannot be mixed in one file",
-                cmd->candidates[0]->name, command_format_of(cmd->candidates[0])->name, e->name, command_format_of(e)->name);
-        cmd->candidates[cmd->ncandidates++] = e;
+                job->candidates[0]->name, command_format_of(job->candidates[0])->name, e->name, command_format_of(e)->name);
+        job->candidates[job->ncandidates++] = e;
     }
-    if (cmd->ncandidates != 0 && !cmd->scheme)
-        cmd->scheme = cmd->candidates[0]->name;
-    return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, "--candidates: empty list");
+    if (job->ncandidates != 0 && !job->scheme)
+        job->scheme = job->candidates[0]->name;
+    return job->ncandidates != 0 || err_set(err, ERR_USAGE, "--candidates: empty list");
 }
 
 /* Fails for a scheme that has no encoder: it is a target of --exact, a list, or unknown. */
@@ -180,21 +180,21 @@ refuse_scheme(const char *name, struct err *err)
 
 /* Finds the encoder of the scheme, and checks or sets the output format. */
 static bool
-find_encoder(struct command *cmd, struct err *err)
+find_encoder(struct job *job, struct err *err)
 {
-    const struct encoder *encoder = encode_find(cmd->scheme, command_held(cmd));
+    const struct encoder *encoder = encode_find(job->scheme, command_held(job->writer));
     if (!encoder)
-        return refuse_scheme(cmd->scheme, err);
+        return refuse_scheme(job->scheme, err);
     const struct writer *needs = command_format_of(encoder);
-    cmd->reduction.encoder = encoder;
-    if (!cmd->writer)
-        cmd->writer = needs;
-    if (cmd->writer != needs)
+    job->reduction.encoder = encoder;
+    if (!job->writer)
+        job->writer = needs;
+    if (job->writer != needs)
         return err_set(err, ERR_USAGE, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
-            encoder->name, needs->name, cmd->writer->name, word_of(needs));
-    if (cmd->imatrix && encoder->held != KEEPS_BLOCKS)
+            encoder->name, needs->name, job->writer->name, word_of(needs));
+    if (job->cmd->imatrix && encoder->held != KEEPS_BLOCKS)
         return err_set(err, ERR_USAGE, "--imatrix is not supported by %s", encoder->label);
-    return reduction_settle(&cmd->reduction, err);
+    return reduction_settle(&job->reduction, err);
 }
 
 static bool
@@ -234,16 +234,17 @@ static bool
 fits_directory(const struct command *cmd)
 {
     const struct encoder *e = first_encoder(cmd, KEEPS_CODES);
-    return (!cmd->writer || cmd->writer == &writer_safetensors) && (!cmd->scheme || (e && e->held != KEEPS_BLOCKS))
+    return (!cmd->format || cmd->format == &writer_safetensors) && (!cmd->scheme || (e && e->held != KEEPS_BLOCKS))
         && cmd->target_size == 0 && cmd->target_bpw == 0;
 }
 
 /* Returns true if the output is a directory: it ends with a slash or exists as one; or, as with cp -r, the input is a model
  * directory and the name has no extension of a format. */
 static bool
-names_directory(const struct command *cmd)
+names_directory(const struct job *job)
 {
-    const char *path = cmd->output.path;
+    const struct command *cmd = job->cmd;
+    const char *path = job->output.path;
     struct stat st;
     if (str_ends(path, "/") || is_directory(path))
         return true;
@@ -257,51 +258,54 @@ names_directory(const struct command *cmd)
 
 /* Decides whether the output is a file, a directory or standard output. */
 static void
-settle_output(struct command *cmd)
+settle_output(struct job *job, bool given[CLI_KEYS])
 {
-    struct sink_options *output = &cmd->output;
+    const struct command *cmd = job->cmd;
+    struct sink_options *output = &job->output;
+    struct model_dir *dir = &job->dir;
     if (output->path && strcmp(output->path, "-") == 0)
         output->path = NULL;
-    cmd->cli.given['o'] = output->path != NULL;
-    cmd->split.path = output->path;
-    output->resume = cmd->dir.resume;
-    cmd->split.direct = output->direct;
-    cmd->split.sync = output->sync;
+    given['o'] = output->path != NULL;
+    output->resume = cmd->resume;
+    job->split = (struct split_files){ .path = output->path, .direct = output->direct, .sync = output->sync,
+        .outputs = &job->outputs };
+    *dir = (struct model_dir){ .resume = cmd->resume, .shard_size = cmd->shard_size, .outputs = &job->outputs };
     if (!output->path)
         return;
-    if (!names_directory(cmd)) {
+    if (!names_directory(job)) {
         if (str_ends(output->path, ".gguf")) {
-            cmd->split.size = cmd->dir.shard_size;
-            cmd->dir.shard_size = 0;
+            job->split.size = cmd->shard_size;
+            dir->shard_size = 0;
         }
-        cmd->cli.given[CLI_FACT_SPLIT] = cmd->split.size != 0;
+        given[CLI_FACT_SPLIT] = job->split.size != 0;
         return;
     }
-    cmd->cli.given[CLI_FACT_DIRECTORY] = true;
-    cmd->dir.path = output->path;
-    cmd->dir.direct = output->direct;
-    cmd->dir.no_clobber = output->no_clobber;
-    cmd->dir.force = output->terminal_ok;
-    if (cmd->dir.shard_size == 0)
-        cmd->dir.shard_size = SHARD_SIZE;
+    given[CLI_FACT_DIRECTORY] = true;
+    dir->path = output->path;
+    dir->direct = output->direct;
+    dir->no_clobber = output->no_clobber;
+    dir->force = output->terminal_ok;
+    if (dir->shard_size == 0)
+        dir->shard_size = SHARD_SIZE;
 }
 
 /* Checks that the extension of the output names the format that is written. */
 static bool
-check_extension(const struct command *cmd, struct err *err)
+check_extension(const struct job *job, struct err *err)
 {
+    const char *path = job->output.path;
     const struct writer *named = NULL;
-    if (!cmd->dir.path)
-        named = writer_of(cmd->output.path);
+    if (!job->dir.path)
+        named = writer_of(path);
     char shown[STR_SHOWN];
-    if (!named || !cmd->writer || named == cmd->writer)
+    if (!named || !job->writer || named == job->writer)
         return true;
-    str_shown(shown, cmd->output.path, strlen(cmd->output.path));
-    if (cmd->dequantizes)
+    str_shown(shown, path, strlen(path));
+    if (job->cmd->dequantizes)
         return err_set(err, ERR_USAGE, "amn-remember writes safetensors, but %s names %s; use amn-convert "
             "-o %s", shown, named->name, shown);
     return err_set(err, ERR_USAGE, "the output format is %s, but %s names %s; use -o FILE.%s",
-        cmd->writer->name, shown, named->name, word_of(cmd->writer));
+        job->writer->name, shown, named->name, word_of(job->writer));
 }
 
 /* Endings of names of files. */
@@ -359,27 +363,28 @@ check_operands(const struct command *cmd, struct err *err)
 
 /* amn-convert: GGUF gets BF16 or, where nothing is lost, the codes that a weight has. BF16 is what the weights would be dequantized to. */
 static void
-settle_moves(struct command *cmd)
+settle_moves(struct job *job, bool given[CLI_KEYS])
 {
+    const struct command *cmd = job->cmd;
     if (cmd->is_exact || cmd->needs_scheme || cmd->dequantizes || cmd->scheme || cmd->cast || cmd->dequantize || cmd->adapters.n != 0
-        || cmd->writer != &writer_gguf)
+        || job->writer != &writer_gguf)
         return;
-    cmd->cli.given[CLI_FACT_MOVES] = true;
-    cmd->is_exact = true;
-    cmd->exact.optional = !cmd->keep_quantized;
+    given[CLI_FACT_MOVES] = true;
+    job->is_exact = true;
+    job->exact.optional = !cmd->keep_quantized;
     if (cmd->keep_quantized)
-        cmd->exact.level = EXACT_F32;
+        job->exact.level = EXACT_F32;
     else
-        cmd->exact.level = EXACT_BF16;
+        job->exact.level = EXACT_BF16;
 }
 
 /* Returns the format of the outputs in --output-dir, or NULL if it is unknown. */
 static const struct writer *
 format_of_all(const struct command *cmd)
 {
-    const struct encoder *e = first_encoder(cmd, command_held(cmd));
-    if (cmd->writer)
-        return cmd->writer;
+    const struct encoder *e = first_encoder(cmd, command_held(cmd->format));
+    if (cmd->format)
+        return cmd->format;
     if (e)
         return command_format_of(e);
     if (cmd->target_size != 0 || cmd->target_bpw != 0)
@@ -413,22 +418,34 @@ command_name_output(struct str *path, const struct command *cmd, const char *ope
     return !path->failed || err_memory(err, path->room);
 }
 
-bool
-command_settle(struct command *cmd, struct err *err)
+/* Finds the encoder of the scheme, or those of the schemes that a job may choose from. */
+static bool
+settle_scheme(struct job *job, struct err *err)
 {
-    bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
-    if (!check_operands(cmd, err) || !check_written(cmd, err))
+    bool budget = job->cmd->target_size != 0 || job->cmd->target_bpw != 0;
+    if (budget && !find_candidates(job, err))
         return false;
-    settle_output(cmd);
-    if (!cmd->writer)
-        cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
-    settle_moves(cmd);
-    if (!conflicts_check(&cmd->cli, err) || (budget && !find_candidates(cmd, err)))
+    if (job->is_exact)
+        return transcode_settle(job, err);
+    return !job->scheme || find_encoder(job, err);
+}
+
+bool
+command_settle(struct job *job, struct err *err)
+{
+    const struct cli *cli = &job->cmd->cli;
+    bool given[CLI_KEYS];
+    memcpy(given, cli->given, sizeof given);
+    if (!check_operands(job->cmd, err) || !check_written(job->cmd, err))
         return false;
-    if (cmd->is_exact ? !transcode_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
+    settle_output(job, given);
+    if (!job->writer)
+        job->writer = job->dir.path ? &writer_safetensors : writer_of(job->output.path);
+    settle_moves(job, given);
+    if (!conflicts_check(cli, given, err) || !settle_scheme(job, err))
         return false;
-    if (!cmd->writer && cmd->instead == COMMAND_TEST)
-        cmd->writer = &writer_safetensors;
-    cmd->split.writer = cmd->writer;
-    return check_extension(cmd, err);
+    if (!job->writer && job->cmd->instead == COMMAND_TEST)
+        job->writer = &writer_safetensors;
+    job->split.writer = job->writer;
+    return check_extension(job, err);
 }

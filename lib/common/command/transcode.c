@@ -11,23 +11,24 @@
 
 /* Adds the schemes that are tried if the user names none: amn-convert leaves out the unquantized types. */
 static void
-add_offered(struct command *cmd)
+add_offered(struct job *job)
 {
-    struct exact_job *x = &cmd->exact;
+    struct exact_job *x = &job->exact;
     const struct encoder *e = NULL;
     while ((e = encode_offered(KEEPS_BLOCKS, e ? e->exact.offer : 0)) != NULL)
-        if (cmd->needs_scheme || e->held != KEEPS_NONE)
+        if (job->cmd->needs_scheme || e->held != KEEPS_NONE)
             x->name[x->n++] = e;
-    if (cmd->needs_scheme)
-        cmd->reduction.encoder = x->name[0];
+    if (job->cmd->needs_scheme)
+        job->reduction.encoder = x->name[0];
 }
 
 static bool
-transcode_add_name(struct command *cmd, const char *name, struct err *err)
+transcode_add_name(struct job *job, const char *name, struct err *err)
 {
-    struct exact_job *x = &cmd->exact;
+    struct exact_job *x = &job->exact;
     char shown[STR_SHOWN];
-    const struct encoder *e = encode_exact_find(name, command_held(cmd)), *block = encode_find(name, command_held(cmd));
+    const enum keeps held = command_held(job->writer);
+    const struct encoder *e = encode_exact_find(name, held), *block = encode_find(name, held);
     if (!e && block && block->held == KEEPS_BLOCKS)        /* a target of weights that have it already */
         e = block;
     if (!e && block)
@@ -43,41 +44,40 @@ transcode_add_name(struct command *cmd, const char *name, struct err *err)
         return true;
     }
     const struct writer *needs = command_format_of(e);
-    if (cmd->writer && cmd->writer != needs)
+    if (job->writer && job->writer != needs)
         return err_set(err, ERR_USAGE, "scheme %s produces %s, but the output is %s; choose names of one "
-            "format", e->name, needs->name,
-            cmd->writer->name);
-    cmd->writer = needs;
-    if (cmd->needs_scheme && !cmd->reduction.encoder)       /* amn-convert keeps what the output format holds */
-        cmd->reduction.encoder = e;
+            "format", e->name, needs->name, job->writer->name);
+    job->writer = needs;
+    if (job->cmd->needs_scheme && !job->reduction.encoder)       /* amn-convert keeps what the output format holds */
+        job->reduction.encoder = e;
     x->name[x->n++] = e;
     return true;
 }
 
 bool
-transcode_settle(struct command *cmd, struct err *err)
+transcode_settle(struct job *job, struct err *err)
 {
-    const char *p = cmd->scheme;
-    if (!p && (!cmd->writer || cmd->writer->keeps != KEEPS_BLOCKS))
+    const char *p = job->scheme;
+    if (!p && (!job->writer || job->writer->keeps != KEEPS_BLOCKS))
         return err_set(err, ERR_USAGE, "--exact requires --scheme NAME[,NAME...] or --to gguf");
     if (!p)
-        add_offered(cmd);
+        add_offered(job);
     for (char name[COMMAND_SCHEME]; p && command_next_scheme(name, &p);)
-        if (!transcode_add_name(cmd, name, err))
+        if (!transcode_add_name(job, name, err))
             return false;
-    if (cmd->exact.n == 0)
+    if (job->exact.n == 0)
         return err_set(err, ERR_USAGE, "--scheme: empty list");
-    bool fuses = false, groups = cmd->reduction.how.group_size == 0;
-    for (size_t i = 0; i < cmd->exact.n; i++) {
-        fuses = fuses || cmd->exact.name[i]->loaders.fuses;
-        groups = groups || cmd->exact.name[i]->grid.groups != GROUPS_OWN;
+    bool fuses = false, groups = job->reduction.how.group_size == 0;
+    for (size_t i = 0; i < job->exact.n; i++) {
+        fuses = fuses || job->exact.name[i]->loaders.fuses;
+        groups = groups || job->exact.name[i]->grid.groups != GROUPS_OWN;
     }
     if (!groups)
-        return err_set(err, ERR_USAGE, "--group-size is not supported by %s", cmd->exact.name[0]->label);
-    if (cmd->reduction.apart && !fuses)
+        return err_set(err, ERR_USAGE, "--group-size is not supported by %s", job->exact.name[0]->label);
+    if (job->reduction.apart && !fuses)
         return err_set(err, ERR_USAGE, "--no-fuse has no effect: loaders fuse no scales of these schemes");
-    if (!cmd->writer)
-        cmd->writer = &writer_safetensors;
+    if (!job->writer)
+        job->writer = &writer_safetensors;
     return true;
 }
 
@@ -88,11 +88,11 @@ transcode_run(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     struct exact_job *exact = &job->exact;
-    job->reduction.keeps = cmd->writer->keeps;
+    job->reduction.keeps = job->writer->keeps;
     job->reduction.names = &cmd->naming;
     exact->reduction = &job->reduction;
-    exact->held = command_held(cmd);
-    exact->unquantized = cmd->scheme || cmd->needs_scheme;
+    exact->held = command_held(job->writer);
+    exact->unquantized = job->scheme || cmd->needs_scheme;
     exact->whole = cmd->needs_scheme;
     exact->describes = cmd->report != NULL;
     return exact_job_run(exact, &job->p, &job->choice, err);
@@ -230,7 +230,7 @@ transcode_print(FILE *out, const struct job *job, struct err *err)
 {
     const struct exact_job *exact = &job->exact;
     const struct reduction *how = &job->reduction;
-    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(exact->level), job->cmd->writer == &writer_gguf ? "gguf"
+    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(exact->level), job->writer == &writer_gguf ? "gguf"
         : "safetensors", exact->name[0]->name);
     if (how->how.group_size != 0)
         fprintf(out, " --group-size %" PRIu64, how->how.group_size);

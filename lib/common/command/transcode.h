@@ -7,7 +7,7 @@
 #include "command/command_priv.h"
 
 /* Finds the schemes of --scheme NAME,NAME..., or the schemes of GGUF, and checks or sets the output format. ERR_USAGE. */
-bool transcode_settle(struct command *cmd, struct err *err);
+bool transcode_settle(struct job *job, struct err *err);
 
 /* Runs job->exact, which then has the witness of a weight that was refused. */
 bool transcode_run(struct job *job, struct err *err);

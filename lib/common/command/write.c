@@ -35,7 +35,7 @@ write_see(struct write_seen *seen, const struct command *cmd, const struct pipel
 static bool
 open_output(struct job *job, struct err *err)
 {
-    const struct sink_options *output = &job->cmd->output;
+    const struct sink_options *output = &job->output;
     if (!outputs_add(&job->outputs, output->path, err))
         return false;
     outputs_sweep(&job->outputs);
@@ -66,12 +66,12 @@ write_output(struct job *job, struct err *err)
         if (test)
             command_warn_of_values(&cmd->cli, p, &seen.scan);
         if (complete)
-            cli_say(&cmd->cli, NULL, "%s is already complete", str_shown(shown, cmd->output.path, strlen(cmd->output.path)));
+            cli_say(&cmd->cli, NULL, "%s is already complete", str_shown(shown, job->output.path, strlen(job->output.path)));
         command_warn_of_range(cmd, p);
         command_note_scales(&cmd->cli, p, job->roles);
         command_note_end(cmd, p, &seen.sum);
         if (!complete && !test)
-            command_tell_end(job, p->to - p->from, cmd->output.path);
+            command_tell_end(job, p->to - p->from, job->output.path);
     }
     scan_clear(&seen.scan);
     return ok;
@@ -86,7 +86,7 @@ write_file(struct job *job, struct err *err)
     bool prints = cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST;
     struct pieces *pieces = pieces_new(err);
     p->pieces = pieces;
-    bool ok = pieces && cmd->writer->lay_out(pieces, &job->choice, &job->layout, err)
+    bool ok = pieces && job->writer->lay_out(pieces, &job->choice, &job->layout, err)
         && byte_range_find(&cmd->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
         && (prints ? command_print(job, err) : write_output(job, err));
     pieces_free(pieces);
@@ -154,10 +154,11 @@ write_files(struct job *job, struct err *err)
 /* Returns true if a whole output is made, for a report or for the last notes. A resumed directory is made only in part, so it counts
  * only if a report requires it. */
 static bool
-counts(const struct command *cmd)
+counts(const struct job *job)
 {
+    const struct command *cmd = job->cmd;
     return (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST) && !cmd->cut.range && cmd->cut.part == 0
-        && (cmd->report || (!cmd->dir.resume && !cmd->cli.quiet));
+        && (cmd->report || (!job->dir.resume && !cmd->cli.quiet));
 }
 
 /* Returns true if it is measured how adapters show in the output: an encoder needs the values without the change, too, for which a
@@ -167,7 +168,7 @@ measures(const struct job *job, size_t ndeltas)
 {
     const struct command *cmd = job->cmd;
     bool again = job->choice.encoded != 0 && !cmd->report && job->model.nsrc == 1 && !source_seekable(job->model.src[0]);
-    return ndeltas != 0 && counts(cmd) && !cmd->is_exact && !again;
+    return ndeltas != 0 && counts(job) && !job->is_exact && !again;
 }
 
 /* Writes the output with its sums. */
@@ -177,9 +178,9 @@ write_summed(struct job *job, struct report_file *report, struct err *err)
     const struct command *cmd = job->cmd;
     const struct pipeline *p = &job->p;
     bool ok = report_file_open(report, err) && write_files(job, err);
-    if (ok && cmd->is_exact && job->recasting.to == RECAST_NONE && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
+    if (ok && job->is_exact && job->recasting.to == RECAST_NONE && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
         transcode_tell(job);
-    if (ok && p->losses && !cmd->is_exact && losses_check(p->losses, &report->err))
+    if (ok && p->losses && !job->is_exact && losses_check(p->losses, &report->err))
         command_tell_error(job);
     if (ok && job->adapters && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
         command_tell_shift(job);
@@ -196,7 +197,7 @@ write_counted(struct job *job, struct err *err)
     struct pipeline *p = &job->p;
     struct shift_report shift = { .n = 0 };
     shift.delta = adapters_deltas(job->adapters, &shift.n);
-    bool losses = job->choice.encoded != 0 && (!cmd->is_exact || job->exact.ninexact != 0) && counts(cmd);
+    bool losses = job->choice.encoded != 0 && (!job->is_exact || job->exact.ninexact != 0) && counts(job);
     bool shifts = measures(job, shift.n);
     struct report_file report = { .job = job, .adapters = shifts ? &shift : NULL };
     if (losses)
