@@ -415,13 +415,14 @@ static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cp
 #define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, \
     .fit = bnb4_fit, .encode = bnb4_encode
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
-#define EXACT(code, text, form) { BNB4(code, text, form), .grid.groups = GROUPS_ALIKE, .exact.solve = bnb4_solve }
+#define EXACT(code, text, form, bits_) { BNB4(code, text, form), \
+    .grid = { .groups = GROUPS_ALIKE, .most_group = 64, .bits = bits_ }, .exact.solve = bnb4_solve }
 #define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), \
     .survey = { .region = bnb4_survey, .settle = bnb4_settle, .finish_parts = finish_parts } }
 
 /* "fp4" rounds like the CUDA kernel of bitsandbytes, "fp4-cpu" like its CPU kernel. */
 const struct encoder encode_bnb4[] = {
-    EXACT("nf4", "NF4", nf4), EXACT("bnb-nf4", "NF4", nf4),
+    EXACT("nf4", "NF4", nf4, 4500), EXACT("bnb-nf4", "NF4", nf4, 0),
     PLAIN("fp4", "FP4", fp4), PLAIN("bnb-fp4", "FP4", fp4), PLAIN("fp4-cpu", "FP4 of the CPU", fp4_cpu),
     NESTED("nf4-double-quant", "NF4", nf4_nested), NESTED("bnb-nf4-double-quant", "NF4", nf4_nested),
     NESTED("fp4-double-quant", "FP4", fp4_nested), NESTED("bnb-fp4-double-quant", "FP4", fp4_nested),

@@ -315,10 +315,10 @@ ct_move(const struct encoding *e, const struct encode_run *run, unsigned part, u
 
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .encode = ct_encode, .grid = { .zeros = true, .types = true },
+        .encode = ct_encode, .grid = { .bits = 8002, .zeros = true, .types = true },
         .exact = { .solve = ct_encode, .move = ct_move, .offer = 9 } },
     { .name = "int4-group", .label = "compressed-tensors INT4", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .encode = ct_encode, .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .zeros = true, .types = true },
+        .encode = ct_encode, .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .bits = 4001, .zeros = true, .types = true },
         .exact = { .solve = ct_encode, .move = ct_move, .offer = 2 } },
     { .name = NULL },
 };

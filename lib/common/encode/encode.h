@@ -145,7 +145,10 @@ enum grid_groups {
 /* What can be chosen about the numbers that an encoded weight holds. */
 struct encoder_grid {
     enum grid_groups groups;
-    uint64_t most_group;
+    uint64_t most_group;            /* GROUPS_ALIKE: the groups of the scheme */
+    /* The order in which values without codes are compared with schemes (exact/exact_grid.h): thousandths of a bit for an element, with
+     * scales of 16 bits, but without them where groups are chosen. No two are equal. 0: never compared */
+    unsigned bits;
     bool zeros;                     /* zero points, or none */
     bool types;                     /* scales of the type of the weight, or of F32 */
     bool two;                       /* the weight has a scale of its own besides the scales of groups */

@@ -411,15 +411,16 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
     .exact.solve = fp8_solve, .exact.resolve = fp8_resolve, .exact.move = fp8_move
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .exact.offer = 7, .loaders.stacks = true, .survey.bands = true },
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .grid.bits = 8004, .exact.offer = 7, .loaders.stacks = true, .survey.bands = true },
     { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .loaders.stacks = true, .survey.bands = true },
     { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .loaders.stacks = true, .survey.bands = true },
     { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true, .survey.bands = true },
     { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true, .survey.bands = true },
-    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .exact.offer = 6, .loaders.stacks = true, .survey.bands = true },
-    { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), .grid.types = true },
+    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .grid.bits = 8003, .exact.offer = 6, .loaders.stacks = true,
+        .survey.bands = true },
+    { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), .grid = { .bits = 8001, .types = true } },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2), .grid.types = true },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid.types = true, .loaders.fuses = true },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid = { .bits = 8000, .types = true }, .loaders.fuses = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2), .grid.types = true },
     { .name = NULL },
 };

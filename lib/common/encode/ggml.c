@@ -136,18 +136,19 @@ ggml_encode(const struct encoding *e, const struct encode_run *run, unsigned par
 #define GGML(code, dtype) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, \
     .fit = ggml_fit, .encode = ggml_encode }
 
-#define EXACT(code, dtype, offer_, ...) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, \
+#define EXACT(code, dtype, offer_, bits_, ...) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, \
     .fit = ggml_fit, .encode = ggml_encode, \
-    .exact.solve = solve_ggml, .exact.move = solve_ggml_move, .exact.offer = offer_, __VA_ARGS__ }
+    .exact.solve = solve_ggml, .exact.move = solve_ggml_move, .exact.offer = offer_, .grid.bits = bits_, __VA_ARGS__ }
 
 const struct encoder encode_ggml[] = {
-    EXACT("q8_0", Q8_0, 7), EXACT("q4_0", Q4_0, 2), EXACT("q4_1", Q4_1, 4), EXACT("q5_0", Q5_0, 5), EXACT("q5_1", Q5_1, 6),
+    EXACT("q8_0", Q8_0, 7, 8500), EXACT("q4_0", Q4_0, 2, 4502), EXACT("q4_1", Q4_1, 4, 5000), EXACT("q5_0", Q5_0, 5, 5500),
+    EXACT("q5_1", Q5_1, 6, 6000),
     GGML("q2_k", Q2_K), GGML("q3_k", Q3_K), GGML("q4_k", Q4_K), GGML("q5_k", Q5_K), GGML("q6_k", Q6_K),
     GGML("q8_k", Q8_K),
     GGML("iq4_nl", IQ4_NL), GGML("iq4_xs", IQ4_XS), GGML("iq3_s", IQ3_S), GGML("iq3_xxs", IQ3_XXS),
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
-    GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), EXACT("mxfp4", MXFP4, 1),
-    EXACT("nvfp4", NVFP4, 3, .grid.two = true, .survey.region = solve_ggml_survey, .exact.resolve = solve_ggml_resolve,
+    GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), EXACT("mxfp4", MXFP4, 1, 4250),
+    EXACT("nvfp4", NVFP4, 3, 4503, .grid.two = true, .survey.region = solve_ggml_survey, .exact.resolve = solve_ggml_resolve,
         .exact.seconds = true),
     GGML("q1_0", Q1_0), GGML("q2_0", Q2_0),
     /* Names of mixes, with their default type. */

@@ -567,10 +567,11 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), .exact.offer = 1 },
-    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), .exact.offer = 8 },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), .grid.two = true, OF_TENSOR, .exact.offer = 3, .loaders.fuses = true },
+    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), .grid.bits = 8250, .exact.offer = 8 },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), .grid = { .bits = 4505, .two = true }, OF_TENSOR, .exact.offer = 3,
+        .loaders.fuses = true },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), .grid.two = true, OF_TENSOR, .loaders.fuses = true },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), .grid = { .bits = 4504, .two = true }, OF_TENSOR, .loaders.fuses = true },
     { MX("minimax-mxfp8", "MiniMax MXFP8", minimax_mxfp8) },
     { MX("nvfp4-e5m3", "NVFP4 with scales of E5M3", nvfp4_e5m3) },
     { .name = NULL },

@@ -1,39 +1,68 @@
 #include "exact/exact_grid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "exact/exact_priv.h"
 #include "kernel/hints.h"
 
-/* Lists schemes by their bits per weight. Scales of F32 hold every scale of 16 bits, too. Schemes of integers are tried
- * without zero points, then with them. */
-static const struct grid_name {
-    const char *name;
-    enum keeps held;
-    uint64_t group;
-    bool wide;                  /* scales of F32 */
-} names[] = {
-    { "int4-group", KEEPS_CODES, 128, true }, { "mxfp4", KEEPS_BLOCKS, 0, false }, { "int4-group", KEEPS_CODES, 64, true },
-    { "nf4", KEEPS_CODES, 64, false }, { "int4-group", KEEPS_CODES, 32, true }, { "q4_0", KEEPS_BLOCKS, 0, false },
-    { "nvfp4", KEEPS_BLOCKS, 0, false }, { "modelopt-nvfp4", KEEPS_CODES, 0, false }, { "nvfp4", KEEPS_CODES, 0, false },
-    { "q4_1", KEEPS_BLOCKS, 0, false }, { "q5_0", KEEPS_BLOCKS, 0, false }, { "q5_1", KEEPS_BLOCKS, 0, false },
-    { "fp8-per-tensor", KEEPS_CODES, 0, true }, { "fp8-per-channel", KEEPS_CODES, 0, true },
-    { "int8-channel", KEEPS_CODES, 0, true }, { "fp8-ue8m0", KEEPS_CODES, 0, false }, { "fp8", KEEPS_CODES, 0, false },
-    { "mxfp8", KEEPS_CODES, 0, false }, { "q8_0", KEEPS_BLOCKS, 0, false },
+/* A scheme to compare values with. Scales of F32 hold every scale of 16 bits, too. Schemes of integers are tried without zero points, then
+ * with them. */
+struct grid_try {
+    unsigned bits;                      /* in thousandths of a bit */
+    struct encode_options how;
+    const struct encoder *encoder;
 };
+
+enum { TRIES = 32 };
+
+/* Schemes, the fewest bits first. */
+struct grid_tries {
+    struct grid_try list[TRIES];
+    size_t n;
+};
+
+static void
+tries_add(struct grid_tries *tries, const struct encoder *e, uint64_t group)
+{
+    struct grid_try t = { e->grid.bits, { .group_size = group }, e };
+    size_t at = tries->n;
+    if (e->grid.groups == GROUPS_CHOSEN)
+        t.bits += 16000 / (unsigned)group;
+    if (e->grid.types)
+        t.how.scale_type = 1 + (uint64_t)DTYPE_F32;
+    assert(tries->n < TRIES);
+    for (; at > 0 && tries->list[at - 1].bits > t.bits; at--)
+        tries->list[at] = tries->list[at - 1];
+    tries->list[at] = t;
+    tries->n++;
+}
+
+static void
+tries_fill(struct grid_tries *tries)
+{
+    const struct encoder *e;
+    for (size_t i = 0; (e = encode_at(i)) != NULL; i++) {
+        bool chosen = e->grid.groups == GROUPS_CHOSEN;
+        for (uint64_t group = 128; e->grid.bits != 0 && chosen && group >= 32; group /= 2)
+            tries_add(tries, e, group);
+        if (e->grid.bits != 0 && !chosen)
+            tries_add(tries, e, e->grid.most_group);
+    }
+}
 
 /* Finds the first scheme that holds a weight. */
 static bool
-exact_grid_find(struct exact_grid *g, struct exact_attempt *a, struct err *err)
+exact_grid_find(struct exact_grid *g, struct exact_attempt *a, const struct grid_tries *tries, struct err *err)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct encode_options how = { .group_size = names[i].group, .scale_type = names[i].wide ? 1 + (uint64_t)DTYPE_F32 : 0 };
-        a->given = &how;
-        if (!exact_attempt_name(a, encode_exact_find(names[i].name, names[i].held), err))
+    for (size_t i = 0; i < tries->n; i++) {
+        const struct grid_try *t = &tries->list[i];
+        a->given = &t->how;
+        if (!exact_attempt_name(a, t->encoder, err))
             return false;
         if (a->out.fail.cause == EXACT_HOLDS) {
-            g->scheme = names[i].name;
-            g->group = names[i].group;
+            g->scheme = t->encoder->name;
+            g->group = t->how.group_size;
             g->zeros = a->how.asymmetric;
             return true;
         }
@@ -51,6 +80,8 @@ exact_grid_each(struct model *model, const struct roles *roles, const struct ker
     const struct pipeline p = { .model = model, .kernels = kernels };
     struct exact_job job = { .reduction = &all, .p = &p, .choice = &choice };
     struct exact_terms terms = { .source = { .codes = EXACT_DENSE }, .hints = hints };
+    struct grid_tries tries = { .n = 0 };
+    tries_fill(&tries);
     bool ok = hints && model_spool(model, err) && choice_make(&choice, model->catalog, roles, KEEPS_NONE, DTYPE_BF16, false, err);
     for (size_t i = 0; ok && i < choice.n; i++) {
         const struct chosen *c = &choice.list[i];
@@ -65,7 +96,7 @@ exact_grid_each(struct model *model, const struct roles *roles, const struct ker
         else
             terms.level = EXACT_F32;
         struct exact_grid g = { .level = terms.level };
-        ok = exact_grid_find(&g, &a, err);
+        ok = exact_grid_find(&g, &a, &tries, err);
         if (ok)
             see(of, &t, &g);
     }
