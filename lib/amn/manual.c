@@ -91,7 +91,7 @@ static bool
 page_of(struct manual_page *page, const char *folder, const char *topic, struct err *err)
 {
     const char *word = topic;
-    if (strncmp(topic, "amn-", 4) == 0)
+    if (str_begins(topic, "amn-"))
         word = verbs_word(topic);
     const struct cli_verb *form = verbs_form(word);
     const struct cli_tool *tool;

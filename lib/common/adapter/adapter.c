@@ -35,7 +35,7 @@ adapter_check_gguf(const struct adapter *a, struct err *err)
         return err_set(err, ERR_MALFORMED, "adapter.lora.alpha is not a floating-point number");
     for (size_t i = 0; i < catalog_meta_count(a->file.catalog); i++) {
         const struct meta *meta = catalog_meta_at(a->file.catalog, i);
-        bool found = strncmp(meta->key, "adapter.", 8) != 0;
+        bool found = !str_begins(meta->key, "adapter.");
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             found = found || strcmp(meta->key, known[k]) == 0;
         if (!found)

@@ -144,7 +144,7 @@ is_scale(const struct meta *meta)
     for (size_t i = 0; text && none[i]; i++)
         says = says && !(strlen(none[i]) == n && strncasecmp(none[i], text, n) == 0);
     bool rslora = strcasestr(name, "rslora") != NULL, alpha = strcasestr(name, "alpha") != NULL;
-    if (!says || strncmp(name, "ss_", 3) == 0 || strncmp(name, "modelspec.", 10) == 0)
+    if (!says || str_begins(name, "ss_") || str_begins(name, "modelspec."))
         return false;
     if (number)
         return value != 0 && (value != 1 || alpha || rslora);

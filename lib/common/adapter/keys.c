@@ -87,7 +87,7 @@ adapter_is_embedding(const struct adapter_module *m)
 {
     static const char *const last[] = { "embed_tokens", "wte", "word_embeddings", "embed_in", NULL };
     static const char gguf[] = "token_embd.weight";
-    return ends_with(m, last) || (m->whole && m->len == sizeof gguf - 1 && memcmp(m->name, gguf, m->len) == 0);
+    return ends_with(m, last) || (m->whole && str_is(m->name, m->len, gguf));
 }
 
 bool
@@ -128,7 +128,7 @@ static const struct key_word *
 find_word(const char *p, size_t n)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i].word) == n && memcmp(words[i].word, p, n) == 0)
+        if (str_is(p, n, words[i].word))
             return &words[i];
     return NULL;
 }
@@ -274,7 +274,7 @@ read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, stru
     const char *p = t->name;
     size_t n = t->name_len, module;
     bool ok = true;
-    if (n > sizeof root - 1 && memcmp(p, root, sizeof root - 1) == 0) {
+    if (n > sizeof root - 1 && str_prefixed(p, n, root)) {
         p += sizeof root - 1;
         n -= sizeof root - 1;
     }
@@ -337,7 +337,7 @@ read_short_key(struct adapter *a, const struct tensor *t, struct err *err)
     static const char embedding[] = "token_embd.weight";
     if (m && gguf)
         m->whole = true;
-    if (m && gguf && n == sizeof embedding - 1 && memcmp(p, embedding, n) == 0)
+    if (m && gguf && str_is(p, n, embedding))
         m->order = ORDER_ROWS;
     return m != NULL;
 }
@@ -379,7 +379,7 @@ adapter_read_keys(struct adapter *a, const struct adapter_job *job, struct err *
         struct tensor *t = &list[i];
         *t = *catalog_at(a->file.catalog, i);
         t->extent.file += a->first;
-        bare = bare && t->name_len > 17 && memcmp(t->name, "base_model.model.", 17) == 0;
+        bare = bare && t->name_len > 17 && str_prefixed(t->name, t->name_len, "base_model.model.");
         if (!keys_read_tensor(a, t, job, err) && !adapter_tolerates(a, err))
             return false;
     }

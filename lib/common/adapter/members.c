@@ -127,7 +127,7 @@ check_initial(const json_t *config, const char *where, struct err *err)
     bool from_base = !is_empty(kasa);
     char shown[STR_SHOWN];
     for (size_t i = 0; initial && residual[i]; i++)
-        from_base = from_base || strncmp(initial, residual[i], strlen(residual[i])) == 0;
+        from_base = from_base || str_begins(initial, residual[i]);
     if (from_base)
         return err_set(err, ERR_UNSUPPORTED, "init_lora_weights %s: the factors belong to a base from which "
             "their initial values were taken; convert the adapter with peft's save_pretrained(path_initial_model_for_weight_conversion"

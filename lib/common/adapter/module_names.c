@@ -35,7 +35,7 @@ word(const char **at, size_t *n)
 static bool
 is_word(const char *p, size_t n, const char *text)
 {
-    return strlen(text) == n && memcmp(p, text, n) == 0;
+    return str_is(p, n, text);
 }
 
 /* Reads what follows the two names. */

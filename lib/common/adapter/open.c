@@ -195,7 +195,7 @@ adapter_recognize(bool *is, const struct catalog *c, const char *file, struct er
         return true;
     if (is_configured(file) && !exists(is, file, folder_len(file), config_name, err))
         return false;
-    *is = *is || (word && n == 7 && memcmp(word, "adapter", 7) == 0);
+    *is = *is || (word && str_is(word, n, "adapter"));
     *is = *is || has_factors(c);
     return true;
 }
@@ -237,7 +237,7 @@ find_family(struct adapter *a, struct err *err)
         if (type)
             p = meta_bytes(&type->value, &n);
         a->family = ADAPTER_GGUF;
-        return (p && type->value.type == META_STRING && n == 7 && memcmp(p, "adapter", 7) == 0) || err_set(err, ERR_MALFORMED, "not an adapter: its general.type is not \"adapter\"");
+        return (p && type->value.type == META_STRING && str_is(p, n, "adapter")) || err_set(err, ERR_MALFORMED, "not an adapter: its general.type is not \"adapter\"");
     }
     if (!a->config)
         a->family = ADAPTER_SINGLE;

@@ -20,7 +20,7 @@ static bool
 has_rows(const struct model_family *family, const char *word)
 {
     for (size_t i = 0; i < family->rows.n; i++)
-        if (strncmp(family->rows.at[i].hf, word, strlen(word)) == 0)
+        if (str_begins(family->rows.at[i].hf, word))
             return true;
     return false;
 }
@@ -31,7 +31,7 @@ add_weight(struct str *s, const struct model_family *family, const char *name, s
 {
     static const char *const bare[] = { "layers.", "embed_tokens", "norm" };
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
-        if (strncmp(name, bare[i], strlen(bare[i])) == 0 && !has_rows(family, bare[i]))
+        if (str_begins(name, bare[i]) && !has_rows(family, bare[i]))
             str_text(s, "model.");
     str_add(s, name, n);
     str_text(s, end);
@@ -69,7 +69,7 @@ static bool
 is_embedding(const struct chosen *c)
 {
     static const char name[] = "token_embd.weight";
-    return c->name_len == sizeof name - 1 && memcmp(c->name, name, c->name_len) == 0;
+    return str_is(c->name, c->name_len, name);
 }
 
 /* Appends a factor of an output tensor; lora_a of the embedding is transposed. */

@@ -131,7 +131,7 @@ towers_collect(const struct choice *choice, const char *prefix, size_t *n, struc
     *n = 0;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct tensor t = chosen_tensor(&choice->list[i]);
-        if (t.name_len > len && memcmp(t.name, prefix, len) == 0)
+        if (t.name_len > len && str_prefixed(t.name, len, prefix))
             ok = ++*n != 0 && set_add(set, &t, len, i, err);
     }
     if (ok)

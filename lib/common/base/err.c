@@ -4,16 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 void
 err_init(struct err *err)
 {
     *err = (struct err){ .kind = ERR_NONE, .at = ERR_NO_OFFSET };
-}
-
-static bool
-err_begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* Records the failure and returns the length of its text, so that the caller can append. The
@@ -23,7 +19,7 @@ err_keep(struct err *err, enum err_kind kind, const char *before, const char *fo
 {
     va_list again;
     va_copy(again, args);
-    if (err_begins(format, ERR_TENSOR) || err_begins(format, ERR_TENSORS))
+    if (str_begins(format, ERR_TENSOR) || str_begins(format, ERR_TENSORS))
         snprintf(err->tensor, sizeof err->tensor, "%s", va_arg(again, const char *));
     va_end(again);
     snprintf(err->text, sizeof err->text, "%s", before);

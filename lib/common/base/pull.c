@@ -413,7 +413,7 @@ pull_value_text(struct pull *json, const char **p, size_t *n)
 bool
 pull_text_is(const struct pull_text *text, const char *plain)
 {
-    return !text->escaped && text->n == strlen(plain) && memcmp(text->p, plain, text->n) == 0;
+    return !text->escaped && str_is(text->p, text->n, plain);
 }
 
 bool

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Growable bytes, always followed by a NUL that does not count. Zero-initialise; clear with str_clear(). A failed
  * allocation, or an append beyond `max`, sets `failed` for good, and further appends do nothing. The text is then a prefix
@@ -43,7 +44,27 @@ char *str_unescaped(const char *p, size_t n, bool escaped);
 /* Compares two byte strings; a prefix comes before the longer string. Returns less than, equal to or greater than 0. */
 int str_compare(const char *a, size_t na, const char *b, size_t nb);
 
+/* Returns true if the text begins with the prefix. */
+static inline bool
+str_begins(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 bool str_ends(const char *text, const char *suffix);
+
+/* The same for n bytes, which need no NUL: they are the text; they begin with the prefix. */
+static inline bool
+str_is(const void *p, size_t n, const char *text)
+{
+    return n == strlen(text) && (n == 0 || memcmp(p, text, n) == 0);
+}
+
+static inline bool
+str_prefixed(const void *p, size_t n, const char *prefix)
+{
+    return n >= strlen(prefix) && memcmp(p, prefix, strlen(prefix)) == 0;
+}
 
 /* Returns where a word in lower case starts in p[0..n), ignoring case, or n if it does not occur. */
 size_t str_find_word(const char *p, size_t n, const char *word);

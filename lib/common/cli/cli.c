@@ -112,7 +112,7 @@ cli_add_command(struct str *out, const struct cli *cli)
     const char *verb = strchr(cli_name(cli), ' ');
     str_text(out, cli_name(cli));
     for (int i = 1; i < cli->argc; i++) {
-        if (verb && strncmp(cli->argv[i], "--", 2) == 0 && strcmp(cli->argv[i] + 2, verb + 1) == 0)
+        if (verb && str_begins(cli->argv[i], "--") && strcmp(cli->argv[i] + 2, verb + 1) == 0)
             continue;                   /* amn diff is amn-inspect --diff */
         str_text(out, " ");
         add_word(out, cli->argv[i]);

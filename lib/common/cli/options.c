@@ -353,7 +353,7 @@ names_of(const char *names[], enum cli_tool_id tool, const char *word)
 {
     size_t n = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_offers(tool, o) && strncmp(o->name, word, strlen(word)) == 0)
+        if (cli_offers(tool, o) && str_begins(o->name, word))
             names[n++] = o->name;
     return n;
 }
@@ -559,7 +559,7 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
 static const char *
 typed_name(const struct cli_tool *tool, const char *argv0)
 {
-    if (!argv0 || strncmp(argv0, "amn ", 4) == 0)
+    if (!argv0 || str_begins(argv0, "amn "))
         return argv0;
     if (tool->also && strcmp(folder_name(argv0), tool->also) == 0)
         return tool->also;

@@ -255,7 +255,7 @@ warn_of_dropped(const struct job *job)
     const struct tensor *t = &choice->first_dropped;
     bool gguf = job->writer == &writer_gguf && (job->to_gguf.family || catalog_meta_find(job->model.catalog, "general.architecture"));
     bool dir = job->dir.path && hf_folder_config(job->model.catalog);
-    bool head = t->name_len == 13 && memcmp(t->name, "output.weight", 13) == 0;
+    bool head = str_is(t->name, t->name_len, "output.weight");
     char shown[STR_SHOWN], more[48] = "";
     if (choice->dropped == 0 || cmd->naming.only || !(gguf || dir))
         return;

@@ -143,7 +143,7 @@ imatrix_read(struct importance *out, const char *path, const struct limits *limi
     bool ok = small_file_open(&src, path, true, DAT_MAX, catalog_budget(memory), "bytes of the importance matrix", &text, &n, inputs,
         err);
     if (ok)
-        ok = n >= 4 && memcmp(text, "GGUF", 4) == 0 ? read_gguf(out, path, limits, memory, err)
+        ok = str_prefixed(text, n, "GGUF") ? read_gguf(out, path, limits, memory, err)
             : read_dat(out, text, n, memory, err);
     if (ok && out->n == 0)
         ok = err_set(err, ERR_MALFORMED, "the importance matrix has no entries");

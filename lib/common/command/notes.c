@@ -160,7 +160,7 @@ say_checkpoint(const struct command *cmd, const char *file, const struct choice 
     bool optimizer = false;
     for (size_t i = 0; i < choice->n; i++) {
         const struct tensor t = chosen_source(&choice->list[i]);
-        optimizer = optimizer || (t.name_len > 5 && strncmp(t.name, "optim", 5) == 0);
+        optimizer = optimizer || (t.name_len > 5 && str_begins(t.name, "optim"));
         for (size_t r = 0; r < sizeof roots / sizeof *roots; r++) {
             size_t n = strlen(roots[r]);
             if (t.name_len > n && memcmp(t.name, roots[r], n) == 0 && t.name[n] == '.')

@@ -213,7 +213,7 @@ is_model_dir(const struct command *cmd, const char *operand)
     if (is_directory(operand))
         return true;
     const char *slash = NULL;
-    if (strncmp(operand, "hf:", 3) == 0)
+    if (str_begins(operand, "hf:"))
         slash = strchr(operand, '/');
     return slash && !memchr(slash + 1, '/', strcspn(slash + 1, "@"));
 }

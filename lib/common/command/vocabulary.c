@@ -73,7 +73,7 @@ put_scheme(FILE *out, bool json, const struct encoder *e, bool exact, struct cat
 {
     const struct origin *o = origins;
     bool blocks = e->held == KEEPS_BLOCKS;
-    while (*o->label && (blocks || strncmp(e->label, o->label, strlen(o->label)) != 0))
+    while (*o->label && (blocks || !str_begins(e->label, o->label)))
         o++;
     vocabulary_put(out, json, e->name, bits_of(e, 2, memory, err), blocks && strcasecmp(e->name, e->label) != 0, exact, o->like,
         o->readers);

@@ -39,7 +39,7 @@ is_checkpoint(const struct zip *zip)
         if (str_ends(m->name, "/data.pkl") || str_ends(m->name, "\\data.pkl"))
             return true;
         one = one && !str_ends(m->name, ".npy") && prefix_len(m) == len && memcmp(m->name, zip->member[0].name, len) == 0;
-        known = known || strncmp(rest, "/data/", strlen("/data/")) == 0;
+        known = known || str_begins(rest, "/data/");
         for (size_t j = 0; j < sizeof torch / sizeof *torch; j++)
             known = known || strcmp(rest, torch[j]) == 0;
     }

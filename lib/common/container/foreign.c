@@ -25,13 +25,6 @@ holds(const uint8_t *p, size_t n, const char *word)
     return memmem(p, n, word, strlen(word)) != NULL;
 }
 
-static bool
-starts(const uint8_t *p, size_t n, const char *with)
-{
-    size_t len = strlen(with);
-    return n >= len && memcmp(p, with, len) == 0;
-}
-
 /* --- protobuf messages ---------------------------------------------------------------------------------- */
 
 /* onnx.proto: ModelProto, GraphProto, NodeProto */
@@ -189,7 +182,7 @@ is_openvino(const uint8_t *head, size_t n)
     const uint8_t *p = head, *end = head + n;
     while (p && end - p > 1 && (isspace(*p) || (p[0] == '<' && (p[1] == '?' || p[1] == '!'))))
         p = isspace(*p) ? p + 1 : memchr(p + 1, '<', (size_t)(end - p) - 1);
-    return p && starts(p, (size_t)(end - p), "<net ") && holds(p, (size_t)(end - p), "version=");
+    return p && str_prefixed(p, (size_t)(end - p), "<net ") && holds(p, (size_t)(end - p), "version=");
 }
 
 static bool is_onnx(const uint8_t *head, size_t n) { return proto_is(head, n, onnx_model); }
@@ -309,7 +302,7 @@ foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
     char size[STR_SIZE] = "unknown size", digits[24] = "";
     uint64_t nbytes;
     n = (size_t)num_min(n, FOREIGN_PROBE);
-    if (!starts(head, n, "version https://git-lfs.") && !starts(head, n, "version https://hawser."))
+    if (!str_prefixed(head, n, "version https://git-lfs.") && !str_prefixed(head, n, "version https://hawser."))
         return true;
     const uint8_t *p = memmem(head, n, key, sizeof key - 1), *end = head + n;
     if (p)
@@ -410,7 +403,7 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
 {
     char shown[STR_SHOWN];
     size_t mark = 0;
-    if (starts(p, n, "\xef\xbb\xbf"))
+    if (str_prefixed(p, n, "\xef\xbb\xbf"))
         mark = 3;
     for (p += mark, n -= mark; n != 0 && isspace(*p); p++, n--)
         ;

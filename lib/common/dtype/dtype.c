@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/str.h"
 #include "dtype/ggml_block.h"
 
 #define NOT DTYPE_NO_GGML
@@ -99,7 +100,7 @@ bool
 dtype_from_tag(enum dtype *out, const char *tag, size_t n)
 {
     for (int i = 0; i < DTYPE_SCALARS; i++)
-        if (strlen(facts[i].name) == n && memcmp(facts[i].name, tag, n) == 0) {
+        if (str_is(tag, n, facts[i].name)) {
             *out = (enum dtype)i;
             return true;
         }

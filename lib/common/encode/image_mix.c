@@ -34,7 +34,7 @@ image_has(const struct image_texts *texts, const struct tensor *t)
     for (size_t i = 0; i < texts->n; i++) {
         const char *text = texts->at[i];
         bool whole = text[0] == '=';
-        if (whole && t->name_len == strlen(text + 1) && memcmp(t->name, text + 1, t->name_len) == 0)
+        if (whole && str_is(t->name, t->name_len, text + 1))
             return true;
         if (!whole && contains(t, text))
             return true;

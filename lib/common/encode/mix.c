@@ -75,7 +75,7 @@ static bool
 mix_is_one_of(const char *p, size_t n, const char *const names[])
 {
     for (; *names; names++)
-        if (strlen(*names) == n && memcmp(p, *names, n) == 0)
+        if (str_is(p, n, *names))
             return true;
     return false;
 }
@@ -118,7 +118,7 @@ has(const struct tensor *t, const char *word)
 static bool
 mix_is(const struct tensor *t, const char *name)
 {
-    return t->name_len == strlen(name) && memcmp(t->name, name, t->name_len) == 0;
+    return str_is(t->name, t->name_len, name);
 }
 
 static enum mix_kind

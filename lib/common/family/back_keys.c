@@ -112,7 +112,7 @@ back_keys_is_of_tower(const char *name)
     static const char *const starts[] = { "vision.", "audio.", "mm." };
     bool is = false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        is = is || strncmp(name, starts[i], strlen(starts[i])) == 0;
+        is = is || str_begins(name, starts[i]);
     return is;
 }
 

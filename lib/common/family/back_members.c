@@ -82,7 +82,7 @@ copy_keys(struct scope *scope, struct err *err)
 static const char *
 path_of(char path[512], const char *name)
 {
-    bool rope = strncmp(name, "rope.", 5) == 0;
+    bool rope = str_begins(name, "rope.");
     int n = snprintf(path, 512, "%s%s", rope ? "rope_parameters." : "", rope ? name + 5 : name);
     if (n > 0 && n < 512)
         return path;

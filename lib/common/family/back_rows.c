@@ -232,7 +232,7 @@ is_generated(const struct back_work *w, const struct tensor *t)
 {
     for (size_t i = 0; i < w->family->makes.n; i++) {
         const char *name = w->family->makes.at[i].gguf;
-        if (strlen(name) == t->name_len && memcmp(name, t->name, t->name_len) == 0)
+        if (str_is(t->name, t->name_len, name))
             return true;
     }
     return false;
@@ -293,7 +293,7 @@ static bool
 is_tower(struct back_work *w, const struct family_source *t)
 {
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
-        if (strncmp(t->t.name, towers[i], strlen(towers[i])) == 0) {
+        if (str_begins(t->t.name, towers[i])) {
             w->ntowers[i]++;
             return true;
         }

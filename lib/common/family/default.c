@@ -21,7 +21,7 @@ stem(char *out, size_t room, const char *name, bool type)
         if (type)
             ends = strcmp(p, "_text") == 0;
         else
-            ends = strncmp(p, "For", 3) == 0 || strcmp(p, "Model") == 0 || strcmp(p, "LMHeadModel") == 0;
+            ends = str_begins(p, "For") || strcmp(p, "Model") == 0 || strcmp(p, "LMHeadModel") == 0;
         if (ends)
             break;
         if (*p != '_')
@@ -140,7 +140,7 @@ numbers_fit(struct family_config *c, struct err *err)
         const struct family_member *m = &family->defaults.at[i];
         json_t *value = NULL;
         bool applies;
-        if (!expr_is_literal(m->value) || strncmp(m->name, "rope", 4) == 0
+        if (!expr_is_literal(m->value) || str_begins(m->name, "rope")
                 || !json_is_integer(json_object_get(c->members, m->name)))
             continue;
         if (!expr_true(&applies, m->when, &c->scope, 0, err) || !expr_value(&value, m->value, &c->scope, 0, err))
@@ -219,8 +219,8 @@ apply_all(struct family_config *c, struct err *err)
     bool scaled = config_get(c->members, "rope_parameters") || config_get(c->members, "rope_scaling");
     for (size_t i = 0; i < family->defaults.n; i++) {
         const struct family_member *m = &family->defaults.at[i];
-        bool rope = strncmp(m->name, "rope.", 5) == 0;
-        if (strcmp(m->name, "rope_theta") == 0 || strncmp(m->name, "rope_parameters.", 16) == 0 || (rope && scaled))
+        bool rope = str_begins(m->name, "rope.");
+        if (strcmp(m->name, "rope_theta") == 0 || str_begins(m->name, "rope_parameters.") || (rope && scaled))
             continue;           /* done by rope_settle() */
         if (!apply(c, m, rope ? c->rope_all : c->members, rope ? m->name + 5 : m->name, err))
             return false;

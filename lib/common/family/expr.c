@@ -202,11 +202,11 @@ parse_name(struct expr_reader *r, uint32_t *out)
             r->p++;
     }
     size_t n = (size_t)(r->p - begin);
-    if (n == 4 && memcmp(begin, "true", n) == 0)
+    if (str_is(begin, n, "true"))
         return expr_add_value(r, json_true(), out);
-    if (n == 5 && memcmp(begin, "false", n) == 0)
+    if (str_is(begin, n, "false"))
         return expr_add_value(r, json_false(), out);
-    if (n == 4 && memcmp(begin, "null", n) == 0)
+    if (str_is(begin, n, "null"))
         return expr_add_value(r, json_null(), out);
     if (r->p < r->end && *r->p == '(') {
         uint32_t function = expr_function(begin, n);

@@ -288,7 +288,7 @@ read_used(void *of, const struct expr *e, struct err *err)
     char member[64];
     for (size_t i = 0; (name = expr_name_at(e, i)) != NULL; i++) {
         size_t n = 0;
-        if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        if (str_begins(name, prefix))
             n = strcspn(name + sizeof prefix - 1, ".");
         if (n == 0 || n >= sizeof member)
             continue;

@@ -370,7 +370,7 @@ uint32_t
 expr_function(const char *name, size_t n)
 {
     for (uint32_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strlen(functions[i].name) == n && memcmp(functions[i].name, name, n) == 0)
+        if (str_is(name, n, functions[i].name))
             return i;
     return EXPR_NONE;
 }

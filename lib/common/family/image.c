@@ -46,13 +46,6 @@ index_names(struct image_names *names, struct err *err)
     return ok;
 }
 
-static bool
-begins(const struct tensor *t, const char *text)
-{
-    size_t n = strlen(text);
-    return t->name_len >= n && memcmp(t->name, text, n) == 0;
-}
-
 /* Returns the prefix that decides, or NULL. */
 static const struct family_prefix *
 prefix_of(const struct image_names *names, const struct family_image *image)
@@ -62,7 +55,7 @@ prefix_of(const struct image_names *names, const struct family_image *image)
         size_t found = 0;
         for (size_t i = 0; i < names->n; i++) {
             const struct tensor t = tensor_at(names, i);
-            found += begins(&t, prefix->words.at[0]);
+            found += str_prefixed(t.name, t.name_len, prefix->words.at[0]);
         }
         if (prefix->all ? found == names->n && found != 0 : found != 0)
             return prefix;
@@ -283,7 +276,7 @@ check_twice(const struct image_names *names, const struct family_prefix *prefix,
     char shown[STR_SHOWN];
     for (size_t i = 0; prefix && i < names->n; i++) {
         const struct tensor t = tensor_at(names, i);
-        if (!begins(&t, prefix->words.at[0]) && has_name(names, prefix, t.name))
+        if (!str_prefixed(t.name, t.name_len, prefix->words.at[0]) && has_name(names, prefix, t.name))
             return err_set(err, ERR_MALFORMED, "tensor %s: the file has it with the prefix %s, too", str_shown(shown, t.name, t.name_len),
                 prefix->words.at[0]);
     }

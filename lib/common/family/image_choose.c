@@ -56,7 +56,7 @@ strip(struct chosen *c, const struct tensor *t, const struct family_prefix *pref
     for (size_t i = 0; i < prefix->words.n; i++) {
         /* a later word contains the earlier ones */
         size_t n = strlen(prefix->words.at[i]);
-        if (t->name_len > n && memcmp(t->name, prefix->words.at[i], n) == 0)
+        if (t->name_len > n && str_prefixed(t->name, n, prefix->words.at[i]))
             at = n;
     }
     c->name = t->name + at;
@@ -66,11 +66,9 @@ strip(struct chosen *c, const struct tensor *t, const struct family_prefix *pref
 static bool
 image_begins(const struct tensor *t, const struct image_texts *texts)
 {
-    for (size_t i = 0; i < texts->n; i++) {
-        size_t n = strlen(texts->at[i]);
-        if (t->name_len > n && memcmp(t->name, texts->at[i], n) == 0)
+    for (size_t i = 0; i < texts->n; i++)
+        if (t->name_len > strlen(texts->at[i]) && str_prefixed(t->name, t->name_len, texts->at[i]))
             return true;
-    }
     return false;
 }
 

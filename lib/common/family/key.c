@@ -9,7 +9,7 @@ family_key_prefix(const struct model_family *family, const char **name)
 {
     bool plain = **name == '/';
     *name += plain;
-    if (plain || strncmp(*name, "general.", 8) == 0 || strncmp(*name, "tokenizer.", 10) == 0)
+    if (plain || str_begins(*name, "general.") || str_begins(*name, "tokenizer."))
         return NULL;
     return family->arch;
 }

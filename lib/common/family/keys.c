@@ -198,7 +198,7 @@ family_config_keys(struct keys *keys, struct family_config *c, struct err *err)
     for (size_t i = 0; i < family->keys.n; i++) {
         const struct family_key *key = &family->keys.at[i];
         if (!key->name ? !rope_keys_put(keys, c, err)
-                : strncmp(key->name, "tokenizer.", 10) != 0 && !put_row(keys, c, key, err))
+                : !str_begins(key->name, "tokenizer.") && !put_row(keys, c, key, err))
             return false;
     }
     return true;
@@ -209,7 +209,7 @@ family_tokenizer_keys(struct keys *keys, struct family_config *c, bool early, st
 {
     for (size_t i = 0; i < c->family->keys.n; i++) {
         const struct family_key *key = &c->family->keys.at[i];
-        if (key->name && key->early == early && strncmp(key->name, "tokenizer.", 10) == 0 && !put_row(keys, c, key, err))
+        if (key->name && key->early == early && str_begins(key->name, "tokenizer.") && !put_row(keys, c, key, err))
             return false;
     }
     return true;

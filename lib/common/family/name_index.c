@@ -83,7 +83,7 @@ read_pattern(struct str *key, struct indexed_name *name, uint32_t *numbers, cons
     struct err *err)
 {
     for (const char *p = pattern; *p;) {
-        bool hole = strncmp(p, "{b}", 3) == 0 || strncmp(p, "{x}", 3) == 0;
+        bool hole = str_begins(p, "{b}") || str_begins(p, "{x}");
         if (hole && ((p > pattern && (is_digit(p[-1]) || p[-1] == '}')) || is_digit(p[3])))
             return err_set(err, ERR_MALFORMED, "%s: found a digit or brace beside %.3s, expected other text",
                 where, p);

@@ -10,7 +10,7 @@ family_key_decides(bool *decides, const struct model_family *family, size_t i, s
 {
     const struct family_key *row = &family->keys.at[i];
     *decides = false;
-    if (!row->name || strncmp(row->name, "tokenizer.", 10) == 0)
+    if (!row->name || str_begins(row->name, "tokenizer."))
         return true;
     if (!expr_true(decides, row->when, scope, 0, err))
         return false;

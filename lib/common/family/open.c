@@ -58,9 +58,9 @@ include(void *of, const char *name, const char **text, size_t *n, struct err *er
 bool
 family_has_arch(const struct model_family *family, const char *arch, size_t n)
 {
-    bool has = strlen(family->arch) == n && memcmp(family->arch, arch, n) == 0;
+    bool has = str_is(arch, n, family->arch);
     for (size_t i = 0; i < family->archs.n; i++)
-        has = has || (strlen(family->archs.at[i]) == n && memcmp(family->archs.at[i], arch, n) == 0);
+        has = has || str_is(arch, n, family->archs.at[i]);
     return has;
 }
 

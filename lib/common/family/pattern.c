@@ -31,7 +31,7 @@ pattern_matches(const char *pattern, const char *name, size_t n, uint64_t *b)
         }
         if (*pattern == '\0' && name == end)
             return true;
-        if (*pattern != '\0' && strncmp(pattern, "{b}", 3) == 0 && read_layer(b, &name, end)) {
+        if (*pattern != '\0' && str_begins(pattern, "{b}") && read_layer(b, &name, end)) {
             pattern += 3;
             continue;
         }
@@ -51,7 +51,7 @@ void
 pattern_fill(struct str *out, const char *pattern, uint64_t b, uint64_t x)
 {
     while (*pattern) {
-        bool layer = strncmp(pattern, "{b}", 3) == 0, hole = layer || strncmp(pattern, "{x}", 3) == 0;
+        bool layer = str_begins(pattern, "{b}"), hole = layer || str_begins(pattern, "{x}");
         size_t n = 3;
         if (!hole)
             n = 1 + strcspn(pattern + 1, "{");

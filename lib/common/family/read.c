@@ -105,7 +105,7 @@ family_miscounted(struct family_reader *r, const char *word, size_t n, size_t fe
 bool
 family_word_is(const struct family_reader *r, size_t i, const char *text)
 {
-    return i < r->nwords && r->word[i].n == strlen(text) && memcmp(r->word[i].p, text, r->word[i].n) == 0;
+    return i < r->nwords && str_is(r->word[i].p, r->word[i].n, text);
 }
 
 bool
@@ -182,7 +182,7 @@ split(struct family_reader *r, const char *p, const char *end)
             return family_expected(r, p, (size_t)(end - p), "a string that ends with a double quote");
         if (r->rest.p)
             r->rest.n = (size_t)(next - r->rest.p);
-        else if (next - p == 4 && memcmp(p, "when", 4) == 0)
+        else if (str_is(p, (size_t)(next - p), "when"))
             r->rest = (struct family_word){ next, 0 };
         else
             r->word[r->nwords++] = (struct family_word){ p, (size_t)(next - p) };

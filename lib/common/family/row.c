@@ -28,8 +28,8 @@ static bool
 check_hf(struct family_reader *r, struct family_row *row, bool *has_layer)
 {
     for (const char *p = row->hf; (p = strpbrk(p, "{}")) != NULL; p += 3) {
-        bool x = strncmp(p, "{x}", 3) == 0;
-        if ((!x && strncmp(p, "{b}", 3) != 0) || (x && row->stacks))
+        bool x = str_begins(p, "{x}");
+        if ((!x && !str_begins(p, "{b}")) || (x && row->stacks))
             return wrong_name(r, row->hf, "no braces except {b} and one {x}");
         row->stacks = row->stacks || x;
         *has_layer = *has_layer || !x;

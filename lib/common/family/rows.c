@@ -113,7 +113,7 @@ is_shared(const struct family_row *row)
 {
     static const char *const names[] = { "token_embd.", "output_norm.", "output." };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(row->gguf, names[i], strlen(names[i])) == 0)
+        if (str_begins(row->gguf, names[i]))
             return true;
     return false;
 }

@@ -59,7 +59,7 @@ give_number(json_t **value, uint64_t n, struct err *err)
 static bool
 scope_is(const char *name, size_t n, const char *word)
 {
-    return strlen(word) == n && memcmp(name, word, n) == 0;
+    return str_is(name, n, word);
 }
 
 bool

@@ -280,12 +280,6 @@ family_sources_scope(struct family_sources *s)
 
 /* --- names that no family converts */
 
-static bool
-sources_begins(const char *name, size_t n, const char *text)
-{
-    return strlen(text) <= n && memcmp(name, text, strlen(text)) == 0;
-}
-
 bool
 family_sources_drops(const char *name, size_t n, bool *media)
 {
@@ -300,7 +294,7 @@ family_sources_drops(const char *name, size_t n, bool *media)
         if (str_strip(name, &(size_t){ n }, buffers[i]))
             return true;
     for (size_t i = 0; i < sizeof starts / sizeof *starts && !*media; i++)
-        *media = sources_begins(name, n, starts[i]);
+        *media = str_prefixed(name, n, starts[i]);
     for (size_t i = 0; i < sizeof anywhere / sizeof *anywhere && !*media; i++)
         *media = memmem(name, n, anywhere[i], strlen(anywhere[i])) != NULL;
     return *media;

@@ -248,7 +248,7 @@ check_pattern(struct family_reader *r, size_t word)
 {
     const struct family_word *w = &r->word[word];
     for (size_t i = 0; i < w->n; i++) {
-        bool hole = w->p[i] == '{' && w->n - i >= 3 && memcmp(w->p + i, "{b}", 3) == 0;
+        bool hole = w->p[i] == '{' && str_prefixed(w->p + i, w->n - i, "{b}");
         if (!hole && (w->p[i] == '{' || w->p[i] == '}'))
             return family_expected(r, w->p, w->n, "no braces except {b}");
         if (hole)

@@ -187,7 +187,7 @@ add_pattern(struct str *out, const char *name)
 {
     const char *hole = "{b}";
     for (const char *p = name; *p != '\0'; p++) {
-        if (strncmp(p, "{}", 2) != 0) {
+        if (!str_begins(p, "{}")) {
             str_add_escaped(out, p, 1);
             continue;
         }
@@ -211,7 +211,7 @@ add_file(struct str *out, const char *text, const char *class, const char *type)
     str_text(out, "# unverified\n");
     for (const char *p = text, *end; *p != '\0'; p = *end == '\n' ? end + 1 : end) {
         end = p + strcspn(p, "\n");
-        if (strncmp(p, "# verified", 10) == 0 || strncmp(p, "# unverified", 12) == 0)
+        if (str_begins(p, "# verified") || str_begins(p, "# unverified"))
             continue;
         if (template_begins(p, "family") || template_begins(p, "arch"))
             str_format(out, "%-7s %s\n", template_begins(p, "arch") ? "arch" : "family", type);

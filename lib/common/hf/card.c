@@ -116,7 +116,7 @@ hub_id(const char *url)
 static bool
 is_url(const char *id)
 {
-    return strncmp(id, "http://", 7) == 0 || strncmp(id, "https://", 8) == 0 || strncmp(id, "ssh://", 6) == 0;
+    return str_begins(id, "http://") || str_begins(id, "https://") || str_begins(id, "ssh://");
 }
 
 /* Puts the keys of one of them, general.base_model.0.name and so on. */

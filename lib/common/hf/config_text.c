@@ -144,7 +144,7 @@ is_float_type(const char *p, size_t n)
 {
     static const char *const words[] = { "\"bfloat16\"", "\"float16\"", "\"float32\"" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (n == strlen(words[i]) && memcmp(p, words[i], n) == 0)
+        if (str_is(p, n, words[i]))
             return true;
     return false;
 }

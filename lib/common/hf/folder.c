@@ -45,12 +45,12 @@ hf_folder_is_copied(const char *name, bool quantization)
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
         if (str_ends(name, weights[i]))
             return false;
-    if (quantization && strncmp(name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) == 0 && str_ends(name, ".json"))
+    if (quantization && str_begins(name, CATALOG_DESCRIPTION) && str_ends(name, ".json"))
         return false;
     for (size_t i = 0; quantization && i < sizeof quantizers / sizeof *quantizers; i++)
         if (strcmp(name, quantizers[i]) == 0)
             return false;
-    if (quantization && strncmp(name, "quant_model_description", 23) == 0 && str_ends(name, ".json"))     /* of ModelSlim */
+    if (quantization && str_begins(name, "quant_model_description") && str_ends(name, ".json"))     /* of ModelSlim */
         return false;
     return name[0] != '.' && strcmp(name, names[HF_CONFIG]) != 0;
 }
@@ -104,7 +104,7 @@ hf_folder_is_tokenizer(const char *name)
         if (strcmp(name, files[i]) == 0)
             return true;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+        if (str_begins(name, starts[i]))
             return true;
     return false;
 }

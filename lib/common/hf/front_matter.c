@@ -32,7 +32,7 @@ matter_next(struct matter_line *line, struct matter *m)
 static bool
 line_is(const struct matter_line *line, const char *text)
 {
-    return line->n == strlen(text) && memcmp(line->p, text, line->n) == 0;
+    return str_is(line->p, line->n, text);
 }
 
 static bool
@@ -174,7 +174,7 @@ read_block(struct matter m)
         bool item = line.n > 1 && *line.p == '-' && is_blank(line.p[1]);
         struct matter_line text = { line.p + 1, line.n - 1 };
         trim(&text);
-        if (item && text.n == 2 && strncmp(text.p, "no", 2) == 0)       /* the language, as gguf-py has it */
+        if (item && str_is(text.p, text.n, "no"))       /* the language, as gguf-py has it */
             list = append(list, json_string("no"));
         else if (item)
             list = append(list, read_scalar(text));

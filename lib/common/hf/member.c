@@ -64,7 +64,7 @@ hf_strings_equal(const struct hf_string *a, const struct hf_string *b)
 bool
 hf_string_is(const struct hf_string *s, const char *plain)
 {
-    return s->p && s->n == strlen(plain) && memcmp(s->p, plain, s->n) == 0;
+    return s->p && str_is(s->p, s->n, plain);
 }
 
 /* --- values */

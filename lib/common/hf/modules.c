@@ -139,7 +139,7 @@ static bool
 is_prefix_of_one(const struct names *list, const char *key)
 {
     size_t i = modules_place_of(list, key);
-    return i < list->n && strncmp(list->name[i], key, strlen(key)) == 0;
+    return i < list->n && str_begins(list->name[i], key);
 }
 
 /* Appends a name changed by `how`, which may be NULL. Sets out->failed if out of memory. */

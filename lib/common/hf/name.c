@@ -57,7 +57,7 @@ is_spm(const struct keys *keys)
     const char *p = NULL;
     if (model)
         p = meta_bytes(model, &n);
-    return p && n == 5 && memcmp(p, "llama", 5) == 0;
+    return p && str_is(p, n, "llama");
 }
 
 /* Replaces "phi3", "phi-3" and "phi 3" by "phi", `mark` and "3". Returns false if the name contains none of them. */

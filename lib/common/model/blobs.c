@@ -120,7 +120,7 @@ static bool
 add_blob(struct blobs *b, const char *dir, const char *name, struct err *err)
 {
     static const char head[] = "sha256-";
-    const char *digest = strncmp(name, head, sizeof head - 1) == 0 ? name + sizeof head - 1 : name;
+    const char *digest = str_begins(name, head) ? name + sizeof head - 1 : name;
     char *path = folder_path(dir, strlen(dir), name, err);
     bool ok = path && blobs_add(b, name, path, digest, strlen(digest), err);
     free(path);
@@ -290,7 +290,7 @@ blobs_find(struct blobs *b, const char *operand, const struct limits *limits, st
     static const char ollama[] = "ollama:";
     char shown[STR_SHOWN];
     bool ok = true;
-    if (strncmp(operand, ollama, sizeof ollama - 1) == 0)
+    if (str_begins(operand, ollama))
         ok = store_ollama_blobs(b, operand + sizeof ollama - 1, limits, err);
     else if (store_named(operand))
         ok = find_in_hub(b, operand, limits, err);

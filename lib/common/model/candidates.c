@@ -265,7 +265,7 @@ parallel_number(const char *name)
 {
     static const char head[] = "consolidated.";
     const char *p = name + sizeof head - 1;
-    bool is = strncmp(name, head, sizeof head - 1) == 0 && isdigit((unsigned char)p[0]) && isdigit((unsigned char)p[1]);
+    bool is = str_begins(name, head) && isdigit((unsigned char)p[0]) && isdigit((unsigned char)p[1]);
     if (is && strcmp(p + 2, ".pth") == 0)
         return p;
     return NULL;
@@ -285,7 +285,7 @@ candidates_check_parallel(const char *path, struct err *err)
     if (digits && !other)
         return err_memory(err, strlen(path) + 1);
     if (other)
-        memcpy(other + (digits - path), strncmp(digits, "00", 2) == 0 ? "01" : "00", 2);
+        memcpy(other + (digits - path), str_begins(digits, "00") ? "01" : "00", 2);
     bool several = other && stat(other, &st) == 0;
     free(other);
     return !several || err_set(err, ERR_UNSUPPORTED, "this is one of several %s", parallel_parts);
@@ -314,7 +314,7 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     for (size_t i = 0; i < c->names.n; i++)
         if (step_of(c, c->names.name[i]) == step) {
             first = first && !projector ? first : c->names.name[i];
-            projector = strncmp(first, "mmproj", 6) == 0;
+            projector = str_begins(first, "mmproj");
             candidates_add_name(&words, n++, c->names.name[i]);
         }
     add_count(&words, n);

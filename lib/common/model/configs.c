@@ -93,7 +93,7 @@ read_description(struct catalog *catalog, const char *dir, size_t n, struct inpu
     if (!folder)
         ok = err_memory(err, n);
     while (ok && d && (name = folder_next(d, err)) != NULL)
-        ok = strncmp(name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) != 0 || !str_ends(name, ".json")
+        ok = !str_begins(name, CATALOG_DESCRIPTION) || !str_ends(name, ".json")
             || names_add(&found, name, strlen(name), err);
     names_sort(&found);
     char *path = NULL;

@@ -407,7 +407,7 @@ repository_of(struct str *repo, const char *folder, struct err *err)
     struct err unfit;
     err_init(&unfit);
     repo->len = 0;
-    if (strncmp(folder, head, sizeof head - 1) != 0)
+    if (!str_begins(folder, head))
         return true;
     folder += sizeof head - 1;
     const char *gap = strstr(folder, "--");

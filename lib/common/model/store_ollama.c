@@ -210,7 +210,7 @@ note_texts(struct catalog *catalog, const json_t *layers)
     for (size_t i = 0; i < json_array_size(layers) && list.len < 1024; i++) {
         const char *type = json_string_value(json_object_get(json_array_get(layers, i), "mediaType"));
         const char *word = type;
-        if (type && strncmp(type, head, sizeof head - 1) == 0)
+        if (type && str_begins(type, head))
             word = type + sizeof head - 1;
         bool known = !word;
         for (size_t k = 0; k < sizeof opened / sizeof *opened && !known; k++)
@@ -275,7 +275,7 @@ check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct 
         ok = err_set(err, ERR_MALFORMED, "size is %" PRIu64 " bytes, but the manifest declares %"
             JSON_INTEGER_FORMAT, source_size(src), json_integer_value(size));
     ok = ok && source_head(src, 4, &head, &have, err)
-        && ((have >= 4 && memcmp(head, "GGUF", 4) == 0)
+        && (str_prefixed(head, have, "GGUF")
             || err_at(err, ERR_MALFORMED, 0, "the model layer is not a GGUF file: it does not begin with 'GGUF'"));
     if (!ok && src)
         err_in_file(err, source_name(src));

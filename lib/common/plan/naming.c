@@ -185,7 +185,7 @@ naming_is_selected(const struct naming *naming, const struct chosen *chosen, con
             *(g->include ? &included : &stay) = g->include;
     }
     return stay && (included || !includes)
-        && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
+        && (!naming->only || str_is(t->name, t->name_len, naming->only));
 }
 
 bool
@@ -504,7 +504,7 @@ take_step(struct str *out, struct naming_step *step, const char *name, size_t n)
     size_t len = 0;
     if (step->prefix)
         len = strlen(step->prefix);
-    bool starts = step->kind == STRIP && n >= len && memcmp(name, step->prefix, len) == 0;
+    bool starts = step->kind == STRIP && str_prefixed(name, n, step->prefix);
     if (step->kind == RENAME) {
         step->used = rename_by(out, step, name) || step->used;
         return;

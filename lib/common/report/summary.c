@@ -33,7 +33,7 @@ summary_dtype(char buf[SUMMARY_DTYPE], const struct tensor *t)
 bool
 summary_dtype_sized(const struct tally_row *row)
 {
-    return strncmp(row->label, UNKNOWN, strlen(UNKNOWN)) != 0;
+    return !str_begins(row->label, UNKNOWN);
 }
 
 static uint64_t

@@ -106,9 +106,9 @@ see_beginning(struct beginning *b, struct source *src, struct err *err)
     for (size_t i = 0; i < sizeof without / sizeof *without && !b->container; i++)
         if (without[i]->probe(head, n, source_size(src)))
             b->container = without[i];
-    b->zip = n >= 2 && memcmp(head, "PK", 2) == 0;
+    b->zip = str_prefixed(head, n, "PK");
     b->tar = tar_probe(head, n);
-    b->npy = n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0;
+    b->npy = str_prefixed(head, n, "\x93NUMPY");
     b->pickle = n >= 2 && head[0] == 0x80 && head[1] <= 5;
     source_head_done(src, 0);
     return true;

@@ -74,7 +74,7 @@ scan_entry(struct scanner *s, struct pickles_entry *e)
         return pickles_run(s, &run, &e->w);
     if (!window_hold(&e->w, 4, s->err))
         return false;
-    bool archive = e->w.n >= 4 && memcmp(e->w.p, "PK\3\4", 4) == 0;
+    bool archive = str_prefixed(e->w.p, e->w.n, "PK\3\4");
     if (!run.sure && !archive && is_storage(e->path.p, e->path.len))
         run.aside = run.peek = true;
     if (run.aside)

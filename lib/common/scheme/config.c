@@ -271,7 +271,7 @@ config_new(struct config **out, const struct catalog *catalog, struct words *wor
         const struct catalog_config *text = catalog_config_at(catalog, i);
         bool first = !config->block;
         struct err ignored;
-        if (strncmp(text->name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) == 0) {
+        if (str_begins(text->name, CATALOG_DESCRIPTION)) {
             if (!words_read_description(words, catalog, text, err))
                 return false;
             continue;

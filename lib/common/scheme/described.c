@@ -22,7 +22,7 @@ has_weight(const struct claims *c, const struct pull_text *name)
     size_t n = name->n;
     while (n != 0 && name->p[n - 1] != '.')
         n--;
-    return n != 0 && !(name->n - n == 10 && memcmp(name->p + n, "quant_type", 10) == 0)
+    return n != 0 && !str_is(name->p + n, name->n - n, "quant_type")
         && claims_find(c, name->p, n - 1, ".weight") != NULL;
 }
 
@@ -112,7 +112,7 @@ described_check(const struct claims *c, struct err *err)
     bool ok = true;
     for (size_t i = 0; ok && !c->forced && !claims_is_report_on_shard(c) && i < catalog_config_count(c->catalog); i++) {
         const struct catalog_config *file = catalog_config_at(c->catalog, i);
-        if (strncmp(file->name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) == 0)
+        if (str_begins(file->name, CATALOG_DESCRIPTION))
             ok = check_file(c, file, check_exists, err) && check_file(c, file, check_part, err)
                 && check_file(c, file, check_weight, err);
     }

@@ -192,7 +192,7 @@ is_of_gptqmodel(const json_t *block)
     static const char name[] = "gptqmodel";
     const json_t *q = json_object_get(json_object_get(block, "meta"), "quantizer");
     const char *text = json_string_value(json_is_array(q) ? json_array_get(q, 0) : q);
-    return text && strncmp(text, name, sizeof name - 1) == 0;
+    return text && str_begins(text, name);
 }
 
 /* Finds how codes and zero points are stored. */

@@ -103,7 +103,7 @@ read_word(const struct table_match *f, const char *suffix, const char *const wor
         return false;
     *there = n != 0;
     for (*word = 0; *word < count; ++*word)
-        if (n == strlen(words[*word]) && memcmp(p, words[*word], n) == 0)
+        if (str_is(p, n, words[*word]))
             break;
     return true;
 }

@@ -45,7 +45,7 @@ rotation_evidence(const struct claims *c)
     struct part_name ignored;
     for (size_t i = 0; i < catalog_meta_count(c->catalog); i++) {
         const struct meta *m = catalog_meta_at(c->catalog, i);
-        if (m->key_len >= sizeof prism - 1 && memcmp(m->key, prism, sizeof prism - 1) == 0)
+        if (str_prefixed(m->key, m->key_len, prism))
             return "prism.hadamard.*";
     }
     for (size_t i = 0; i < KEYS; i++) {

@@ -122,7 +122,7 @@ sdnq_find_type(struct sdnq_type *type, const char *name)
         }
     bool is_signed = name[0] != 'u';
     const char *digit = name + !is_signed;
-    if (strncmp(digit, "int", 3) == 0 && digit[3] >= '2' && digit[3] <= '7' && digit[4] == '\0')
+    if (str_begins(digit, "int") && digit[3] >= '2' && digit[3] <= '7' && digit[4] == '\0')
         return set_packed(type, (unsigned)(digit[3] - '0'), is_signed, 0);
     return find_float(type, name);
 }
@@ -205,19 +205,18 @@ is_minimum(const char *key, unsigned *bits, bool *is_signed)
 {
     static const char *const fronts[] = { "minimum", "-", "_" }, *const ends[] = { "bits", "bit", "-", "_" };
     const char *p = key, *end = key + strlen(key);
-    bool ok = strncmp(p, fronts[0], 7) == 0 || (end - p >= 3 && memcmp(end - 3, "bit", 3) == 0)
-        || (end - p >= 4 && memcmp(end - 4, "bits", 4) == 0);
+    bool ok = str_begins(p, fronts[0]) || str_ends(key, "bit") || str_ends(key, "bits");
     for (size_t i = 0; i < 3; i++)
-        p += strncmp(p, fronts[i], strlen(fronts[i])) == 0 ? strlen(fronts[i]) : 0;
+        p += str_begins(p, fronts[i]) ? strlen(fronts[i]) : 0;
     for (size_t i = 0; i < 4; i++) {
         size_t n = strlen(ends[i]);
         if ((size_t)(end - p) >= n && memcmp(end - n, ends[i], n) == 0)
             end -= n;
     }
     *is_signed = *p != 'u';
-    if (strncmp(p, "uint", 4) == 0)
+    if (str_begins(p, "uint"))
         p += 4;
-    else if (strncmp(p, "int", 3) == 0)
+    else if (str_begins(p, "int"))
         p += 3;
     if (isdigit((unsigned char)*p))
         *bits = (unsigned)(*p - '0');

@@ -135,7 +135,7 @@ names_scale(const struct sibling *s)
 static bool
 is_word(const struct sibling *s, const char *word)
 {
-    return s->n == strlen(word) && memcmp(s->rest, word, s->n) == 0;
+    return str_is(s->rest, s->n, word);
 }
 
 /* Returns true for a float that is a bias, or state of a module that has a weight. A router has a bias for each expert. */
@@ -161,7 +161,7 @@ is_lora(const struct sibling *s)
     while (n < s->n && s->rest[n] != '.')
         n++;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (n == strlen(words[i]) && memcmp(s->rest, words[i], n) == 0)
+        if (str_is(s->rest, n, words[i]))
             return true;
     return false;
 }

@@ -29,8 +29,7 @@ struct fetch_environment {
 static bool
 is_own(const char *variable)
 {
-    return strncmp(variable, "AMN_FILE=", 9) == 0 || strncmp(variable, "AMN_FROM=", 9) == 0
-        || strncmp(variable, "AMN_TO=", 7) == 0;
+    return str_begins(variable, "AMN_FILE=") || str_begins(variable, "AMN_FROM=") || str_begins(variable, "AMN_TO=");
 }
 
 static void

@@ -82,7 +82,7 @@ unknown_id(const struct back_tokens *tokens)
         const struct back_token *t = &tokens->list[i];
         if (t->type == TOKEN_UNKNOWN)
             return i;
-        if (named == 0 && t->n == 5 && memcmp(t->p, "<unk>", 5) == 0)
+        if (named == 0 && str_is(t->p, t->n, "<unk>"))
             named = i;
     }
     return named;

@@ -23,7 +23,7 @@ class_of(const struct back_tokens *tokens, const char *arch, bool pieces, enum b
     if (kind == BACK_WORDPIECE)
         return "BertTokenizerFast";
     if (pieces)
-        return strncmp(arch, "gemma", 5) == 0 ? "GemmaTokenizer" : "LlamaTokenizer";
+        return str_begins(arch, "gemma") ? "GemmaTokenizer" : "LlamaTokenizer";
     if (kind == BACK_BPE && hf_string_is(&tokens->pre, "qwen2"))
         return "Qwen2Tokenizer";
     return "PreTrainedTokenizerFast";

@@ -125,12 +125,6 @@ role_of_class(const struct bpe *b, size_t role)
     return all[b->class][role];
 }
 
-static bool
-roles_begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Returns true for model classes whose tokenizer_class transformers ignores: it reads tokenizer.json as it is. Source:
  * TOKENIZER_MAPPING_NAMES. */
 static bool
@@ -139,7 +133,7 @@ is_generic(const char *model)
     static const char *const models[] = { "Olmo2", "Olmo3", "Granite", "Mistral", "Ministral3", "Mixtral", "Ernie4_5", "Glm4Moe",
         "MiniMaxM2", "ModernBert", "StableLm", "Phi3", "InternLM3", "KimiK25" };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (roles_begins(model, models[i]))
+        if (str_begins(model, models[i]))
             return true;
     return false;
 }
@@ -156,7 +150,7 @@ class_of_model(const char *model)
         { "Bert", CLASS_BERT },
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (roles_begins(model, models[i].begin))
+        if (str_begins(model, models[i].begin))
             return models[i].class;
     return CLASS_PLAIN;
 }
@@ -194,7 +188,7 @@ read_class(struct bpe *b, const struct hf_value *value, bool characters, struct 
         b->class = class_of_name(&name);
     else
         b->class = class_of_model(model);
-    if (roles_begins(model, "Qwen2For") && b->class != CLASS_GPT)
+    if (str_begins(model, "Qwen2For") && b->class != CLASS_GPT)
         b->class = CLASS_QWEN;
     if (!characters && b->class >= CLASS_LLAMA)
         b->class = CLASS_PLAIN;

@@ -242,7 +242,7 @@ read_no_pad(struct special *s, struct err *err)
 {
     static const char *const names[] = { "pad_token_id", "text_config" };
     struct hf_value config, m[2], inner;
-    if (strncmp(s->v->options->class, "HunYuan", 7) != 0)
+    if (!str_begins(s->v->options->class, "HunYuan"))
         return true;
     if (!hf_value_file(&config, &s->v->folder->file[HF_CONFIG], err) || !hf_value_members(m, names, 2, &config, err)
         || !hf_value_members(&inner, names, 1, &m[1], err))

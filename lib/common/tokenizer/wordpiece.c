@@ -32,7 +32,7 @@ mark_all(struct vocab *v, struct err *err)
         struct vocab_token *t = &v->token[i];
         if (t->type == TOKEN_CONTROL)
             continue;
-        if (t->p && t->n >= 2 && memcmp(t->p, "##", 2) == 0) {
+        if (t->p && str_prefixed(t->p, t->n, "##")) {
             t->p += 2;
             t->n -= 2;
         } else if (!mark(t, i, &v->chars, err))

@@ -17,7 +17,7 @@ static const char types_key[] = META_TEXT_TYPES, pt[] = "pt";
 static bool
 keys_is(const char *key, size_t n, const char *name)
 {
-    return n == strlen(name) && memcmp(key, name, n) == 0;
+    return str_is(key, n, name);
 }
 
 static bool
@@ -312,7 +312,7 @@ keys_refused(const char *key, size_t n, const char **why)
         *why = "key contains a NUL byte";
     else if (!str_is_utf8(key, n))
         *why = "key is not valid UTF-8";
-    else if (n >= 5 && memcmp(key, "GGUF.", 5) == 0)
+    else if (str_prefixed(key, n, "GGUF."))
         *why = "GGUF.* keys describe the file header, which is generated";
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
         if (keys_is(key, n, split[i]))

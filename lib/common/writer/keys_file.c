@@ -149,7 +149,7 @@ keys_file_add_value(struct keys *keys, const char *key, size_t n, struct pull *j
         return bad_value(key, n, "type cannot be inferred: expected a string, true or false, a number, or an array of one of "
             "these; otherwise give {\"type\": TYPE, \"value\": VALUE}", err);
     bool ok = meta_read_json(&v, &bytes, type, &value, &why);
-    if (ok && n == sizeof alignment - 1 && memcmp(key, alignment, n) == 0)
+    if (ok && str_is(key, n, alignment))
         ok = check_alignment(&v, &why);
     if (!ok && why) {
         snprintf(reason, sizeof reason, "as %s: %s", str_shown(shown, type, strlen(type)), why);

@@ -30,7 +30,7 @@ static enum meta_type
 word(const char *p, size_t *n, bool *odd)
 {
     *n = strcspn(p, "[],");
-    *odd = *n == 4 && memcmp(p, "strx", 4) == 0;
+    *odd = str_is(p, *n, "strx");
     for (unsigned type = 0; type < META_TYPES; type++) {
         const char *name = meta_type_name((enum meta_type)type);
         if (type != META_ARRAY && strlen(name) == *n - *odd && memcmp(p, name, *n - *odd) == 0)
@@ -296,7 +296,7 @@ bool
 meta_read_text(struct meta_value *value, struct str *bytes, const char *type, const char *text, size_t n, const char **why)
 {
     struct pull json;
-    if (strncmp(type, "str", 3) == 0 && is_type(type)) {
+    if (str_begins(type, "str") && is_type(type)) {
         struct meta_reading r = { .out = bytes, .text.max = bytes->max };
         str_add(&r.text, text, n);
         return meta_read_finish(value, &r, type, put_text(&r, type[3] == 'x'), why);

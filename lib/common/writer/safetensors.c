@@ -18,7 +18,7 @@ static const char metadata_name[] = "__metadata__";
 static bool
 text_is(const char *p, size_t n, const char *text)
 {
-    return n == strlen(text) && memcmp(p, text, n) == 0;
+    return str_is(p, n, text);
 }
 
 static void

@@ -6,7 +6,7 @@ static bool
 stale_is_one_of(const struct meta *m, const char *const names[])
 {
     for (; *names; names++)
-        if (m->key_len == strlen(*names) && memcmp(m->key, *names, m->key_len) == 0)
+        if (str_is(m->key, m->key_len, *names))
             return true;
     return false;
 }
@@ -15,7 +15,7 @@ static bool
 begins_with_one_of(const struct meta *m, const char *const names[])
 {
     for (; *names; names++)
-        if (m->key_len >= strlen(*names) && memcmp(m->key, *names, strlen(*names)) == 0)
+        if (str_prefixed(m->key, m->key_len, *names))
             return true;
     return false;
 }
@@ -29,7 +29,7 @@ is_of_torchao(const struct meta *m)
     const char *p = NULL;
     if (m->value.type == META_STRING)
         p = meta_bytes(&m->value, &n);
-    return p && n >= sizeof begin - 1 && memcmp(p, begin, sizeof begin - 1) == 0;
+    return p && str_prefixed(p, n, begin);
 }
 
 bool

@@ -226,7 +226,7 @@ read_key(struct gguf *g, struct err *err)
 static bool
 is_key(const struct meta *m, const char *key)
 {
-    return m->key_len == strlen(key) && memcmp(m->key, key, m->key_len) == 0;
+    return str_is(m->key, m->key_len, key);
 }
 
 static bool

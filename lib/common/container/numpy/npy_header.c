@@ -23,7 +23,7 @@ static const uint8_t magic[6] = "\x93NUMPY";
 static bool
 npy_header_is(const struct npy_text *t, const char *word)
 {
-    return t->n == strlen(word) && memcmp(t->from, word, t->n) == 0;
+    return str_is(t->from, t->n, word);
 }
 
 /* --- descr -------------------------------------------------------------------------------------------------- */

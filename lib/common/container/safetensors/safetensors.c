@@ -180,7 +180,7 @@ declares_uqff(const struct safetensors_reader *r)
 {
     for (size_t i = 0; i < catalog_meta_count(r->catalog); i++) {
         const struct meta *m = catalog_meta_at(r->catalog, i);
-        if (m->file == r->file && strncmp(m->key, "uqff.", strlen("uqff.")) == 0)
+        if (m->file == r->file && str_begins(m->key, "uqff."))
             return true;
     }
     return false;

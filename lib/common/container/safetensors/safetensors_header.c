@@ -142,7 +142,7 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
     const char *p = decoded(r, &text, &n);
     if (!p)
         return false;
-    if ((n == 2 && memcmp(p, "Q4", 2) == 0) || (n == 2 && memcmp(p, "Q5", 2) == 0))
+    if (str_is(p, n, "Q4") || str_is(p, n, "Q5"))
         return err_at(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json), "tensor %s: dtype %.2s of Jlama, which is not supported: look for "
             "the model that it was quantized from", entry_shown(r, name, e), p);
     if (!dtype_from_tag(&dtype, p, n))
@@ -254,7 +254,7 @@ add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
     uint32_t again;
     char key[STR_SHOWN];
     static const char slices[] = "DCP_SHARDING_INFO";
-    if (m->key_len == sizeof slices - 1 && memcmp(m->key, slices, m->key_len) == 0)
+    if (str_is(m->key, m->key_len, slices))
         return err_at(r->err, ERR_UNSUPPORTED, at, "this file has one rank's slices of tensors, as torch.distributed.checkpoint writes "
             "them, with saved_offsets under %s, and is not supported: " CONTAINER_DCP_CONSOLIDATE, slices);
     if (!catalog_add_meta(r->catalog, m, &again, r->err))
@@ -316,7 +316,7 @@ safetensors_read_header(struct safetensors_reader *r)
         const char *key = decoded(r, &r->json.token, &n);
         if (!key)
             return false;
-        bool is_metadata = n == sizeof metadata - 1 && memcmp(key, metadata, n) == 0;
+        bool is_metadata = str_is(key, n, metadata);
         if (is_metadata ? !read_metadata(r) : !safetensors_header_read_tensor(r))
             return false;
     }

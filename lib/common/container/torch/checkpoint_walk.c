@@ -233,7 +233,7 @@ static const char *const roots[] = { "state_dict", "model_state_dict", "model", 
 static bool
 first_is(const struct checkpoint *c, const struct checkpoint_tensor *t, const char *key)
 {
-    return t->depth > 1 && t->first == strlen(key) && memcmp(c->names.p + t->name_at, key, t->first) == 0;
+    return t->depth > 1 && str_is(c->names.p + t->name_at, t->first, key);
 }
 
 /* Finds the root for --root auto: NULL if a tensor is at the top level, or no known root exists. */

@@ -34,7 +34,7 @@ climbs(const char *p, size_t n)
             end = (size_t)(slash - p);
         else
             end = n;
-        if (end - i == 2 && memcmp(p + i, "..", 2) == 0)
+        if (str_is(p + i, end - i, ".."))
             return true;
     }
     return false;
@@ -143,8 +143,8 @@ read_byte_order(struct archive *a, struct source *src, struct err *err)
         return true;
     if (!read_small(src, m, text, err))
         return false;
-    a->big_endian = m->nbytes == 3 && memcmp(text, "big", 3) == 0;
-    return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_at(err, ERR_MALFORMED, m->at,
+    a->big_endian = str_is(text, m->nbytes, "big");
+    return a->big_endian || str_is(text, m->nbytes, "little") || err_at(err, ERR_MALFORMED, m->at,
         "byteorder is neither \"little\" nor \"big\"");
 }
 

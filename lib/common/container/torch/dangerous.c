@@ -151,8 +151,7 @@ harmless_builtin(const char *p, size_t n)
 static bool
 is_builtins(const char *p, size_t n)
 {
-    return (n == strlen("builtins") && memcmp(p, "builtins", n) == 0)
-        || (n == strlen("__builtin__") && memcmp(p, "__builtin__", n) == 0);
+    return str_is(p, n, "builtins") || str_is(p, n, "__builtin__");
 }
 
 /* Returns why a path is dangerous, or NULL. */

@@ -109,7 +109,7 @@ bool pickle_next(const struct pickle *k, const struct pickle_value *v, struct pi
 static inline bool
 pickle_is_text(const struct pickle_value *v, const char *text)
 {
-    return v->kind == PICKLE_TEXT && strlen(text) == v->n && memcmp(v->of.text, text, v->n) == 0;
+    return v->kind == PICKLE_TEXT && str_is(v->of.text, v->n, text);
 }
 
 /* Finds what a name makes. Fails with ERR_UNSAFE if it is dangerous. */
