@@ -42,7 +42,7 @@ print_tools(const char *folder, struct err *err)
         names.len = 0;
         str_format(&names, "amn %s", form->verb);
         if (!names.failed)
-            printf("  %-*s  %s\n", (int)width, names.p, form->purpose);
+            printf("  %-*s  %s\n", (int)width, names.p, cli_verb_purpose(form));
     }
     printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command or topic");
     str_clear(&names);

@@ -288,7 +288,7 @@ put_zsh(void)
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         zsh_verb(&cli_tools[i]);
     for (const struct cli_verb *form = cli_verbs; form->verb; form++)
-        printf("        \"%s:%s\"\n", form->verb, form->purpose);
+        printf("        \"%s:%s\"\n", form->verb, cli_verb_purpose(form));
     puts("        'help:show a manual page'\n    )");
     fputs("    pages=(", stdout);
     put_pages();
@@ -344,7 +344,7 @@ fish_tool(unsigned i)
     printf("\n# amn %s\n", verb_of(tool));
     printf("complete -c amn -n __fish_use_subcommand -f -a %s -d '%s'\n", verb_of(tool), tool->purpose);
     for (const struct cli_verb *form = cli_verbs; inspect && form->verb; form++)
-        printf("complete -c amn -n __fish_use_subcommand -f -a %s -d \"%s\"\n", form->verb, form->purpose);
+        printf("complete -c amn -n __fish_use_subcommand -f -a %s -d \"%s\"\n", form->verb, cli_verb_purpose(form));
     if (tool->also)
         printf("complete -c %s -w %s\n", tool->also, tool->name);
     if (tool->words) {

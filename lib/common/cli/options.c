@@ -135,7 +135,7 @@ print_help(const struct cli *cli, bool all)
 
     printf("Usage: %s [OPTION]... %s\n", cli_name(cli), form ? form->operands : tool->operands);
     if (form) {
-        const char *what = options_find(cli->id, form->key)->help;
+        const char *what = cli_verb_purpose(form);
         printf("%c%s.\n", toupper((unsigned char)*what), what + 1);
     } else {
         puts(tool->summary);

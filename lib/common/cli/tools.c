@@ -84,19 +84,19 @@ enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REME
     ALL = (1 << CLI_TOOLS) - 1 };
 
 const struct cli_verb cli_verbs[] = {
-    { "hash", CLI_OPT_HASH, "[FILE]...", "print the SHA-256 digest of a model's values" },
-    { "check", CLI_OPT_CHECK, "[MANIFEST] FILE", "compare a model with a manifest, or with its store" },
-    { "diff", CLI_OPT_DIFF, "FILE FILE", "compare the values of two models" },
-    { "scan", CLI_OPT_SCAN, "[FILE]...", "report what pickles would run if loaded" },
-    { NULL, 0, NULL, NULL }
+    { "hash", CLI_OPT_HASH, "[FILE]..." },
+    { "check", CLI_OPT_CHECK, "[MANIFEST] FILE" },
+    { "diff", CLI_OPT_DIFF, "FILE FILE" },
+    { "scan", CLI_OPT_SCAN, "[FILE]..." },
+    { NULL, 0, NULL }
 };
 
 /* key, tools, tools that list it only under --help=all, group, name, argument, words, help; for a synonym: the name that
  * replaces it, or "" */
 const struct cli_option cli_options_of_all[] = {
-    { CLI_OPT_SCAN, INSPECT, 0, CLI_GROUP_REPORT, "scan", NULL, NULL, "report what pickles in FILE would run if loaded" },
+    { CLI_OPT_SCAN, INSPECT, 0, CLI_GROUP_REPORT, "scan", NULL, NULL, "report what pickles would run if loaded" },
     { CLI_OPT_HASH, PARSE, 0, CLI_GROUP_REPORT, "hash", NULL, NULL, "add SHA-256 digests of each tensor and the model" },
-    { CLI_OPT_HASH, INSPECT, 0, CLI_GROUP_REPORT, "hash", NULL, NULL, "print a SHA-256 digest of all values of each FILE" },
+    { CLI_OPT_HASH, INSPECT, 0, CLI_GROUP_REPORT, "hash", NULL, NULL, "print the SHA-256 digest of the values of a model" },
     { CLI_OPT_CHECK, INSPECT, 0, CLI_GROUP_REPORT, "check", NULL, NULL, "compare a model with a manifest or its store" },
     { CLI_OPT_DIFF, INSPECT, 0, CLI_GROUP_REPORT, "diff", NULL, NULL, "compare the values of two models" },
     { CLI_OPT_REPORT, INSPECT, INSPECT, CLI_GROUP_REPORT, "report", "FILE", NULL,
@@ -267,3 +267,12 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_MAX_RATIO, ALL, ALL, CLI_GROUP_LIMITS, "max-ratio", "N", NULL, "expansion of compressed input" },
     { 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };
+
+const char *
+cli_verb_purpose(const struct cli_verb *form)
+{
+    const struct cli_option *o = cli_options_of_all;
+    while (o->key != form->key || !cli_offers(CLI_INSPECT, o))
+        o++;
+    return o->help;
+}

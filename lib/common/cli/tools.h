@@ -27,9 +27,12 @@ extern const struct cli_tool cli_tools[CLI_TOOLS];
 struct cli_verb {
     const char *verb;
     int key;
-    const char *operands, *purpose;
+    const char *operands;
 };
 extern const struct cli_verb cli_verbs[];
+
+/* Returns what a form does, as its option's help and lists of verbs say. */
+const char *cli_verb_purpose(const struct cli_verb *form);
 
 /* The key of an option is its letter, or CLI_LONG and above for options without one. */
 enum { CLI_LONG = 256 };
