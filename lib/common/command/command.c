@@ -100,8 +100,8 @@ find_way(struct job *job, struct err *err)
     struct image_model image = { 0 };
     if (!job->dir.path || cmd->keeps_names)
         return true;
-    bool ok = image_open(&image, job->model.catalog, NULL, &(struct image_options){ 0 }, err);
     bool declared = catalog_meta_find(job->model.catalog, "general.architecture") != NULL;
+    bool ok = !declared || image_open(&image, job->model.catalog, NULL, &(struct image_options){ 0 }, err);
     job->to_hf = cmd->to_hf || (!image.family && declared);
     if (!job->to_hf && !declared && cmd->instead == COMMAND_OUTPUT)
         cli_say(&cmd->cli, job->model.name, "the file has no general.architecture, so the tensors keep their names");

@@ -4,7 +4,9 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "dtype/bfloat16.h"
 #include "dtype/ggml_block.h"
+#include "dtype/half.h"
 
 #define NOT DTYPE_NO_GGML
 
@@ -227,4 +229,39 @@ dtype_target(unsigned i)
 {
     static const enum dtype targets[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
     return targets[i];
+}
+
+static double
+number_of_integer(enum dtype dtype, const uint8_t *p)
+{
+    const size_t size = dtype_facts(dtype)->bytes;
+    const bool is_signed = dtype == DTYPE_I8 || dtype == DTYPE_I16 || dtype == DTYPE_I32 || dtype == DTYPE_I64;
+    const bool negative = is_signed && p[size - 1] & 0x80;
+    uint8_t all[8];
+    memset(all, negative ? 0xFF : 0, sizeof all);
+    memcpy(all, p, size);
+    if (negative)
+        return (double)(int64_t)load_le64(all);
+    return (double)load_le64(all);
+}
+
+double
+dtype_number(enum dtype dtype, const uint8_t *p)
+{
+    uint64_t bits;
+    double x;
+    switch (dtype) {
+    case DTYPE_F16:
+        return half_load(p);
+    case DTYPE_BF16:
+        return bfloat16_to_float(load_le16(p));
+    case DTYPE_F32:
+        return float_of_bits(load_le32(p));
+    case DTYPE_F64:
+        bits = load_le64(p);
+        memcpy(&x, &bits, sizeof x);
+        return x;
+    default:
+        return number_of_integer(dtype, p);
+    }
 }

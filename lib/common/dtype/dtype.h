@@ -122,6 +122,9 @@ dtype_in(const bool *set, enum dtype dtype)
 extern const char *const dtype_targets[];
 enum dtype dtype_target(unsigned i);
 
+/* Returns the number at p, little-endian, of one element of F64, F32, F16, BF16, an integer or a boolean. */
+double dtype_number(enum dtype dtype, const uint8_t *p);
+
 /* Types of unquantized weights, and the FP8 types. */
 bool dtype_is_float(enum dtype dtype);      /* F64 F32 F16 BF16 */
 bool dtype_is_float8(enum dtype dtype);     /* E4M3, E5M2 and their FNUZ forms; not E8M0 */

@@ -147,17 +147,21 @@ compare_orders(const void *pa, const void *pb)
     return (x > y) - (x < y);
 }
 
-/* Reads the built-in families of images, in their order. */
+/* Reads the built-in families of images, in their order; `arch` not NULL: those of this architecture. */
 static bool
-read_families(struct model_family *all[FAMILIES], size_t *n, struct err *err)
+read_families(struct model_family *all[FAMILIES], size_t *n, const struct meta_value *arch, struct err *err)
 {
-    const char *name;
+    const char *name, *p = NULL;
+    size_t length = 0;
+    if (arch)
+        p = meta_bytes(arch, &length);
     *n = 0;
     for (size_t i = 0; (name = family_name_at(i)) != NULL && *n < FAMILIES; i++) {
-        bool is_image = family_declares(family_builtin_text(name)->text, "kind", "image", 5);
-        if (is_image && !family_builtin(&all[*n], name, err))
+        const char *text = family_builtin_text(name)->text;
+        bool fits = family_declares(text, "kind", "image", 5) && (!p || family_declares(text, "arch", p, length));
+        if (fits && !family_builtin(&all[*n], name, err))
             return false;
-        *n += is_image;
+        *n += fits;
     }
     qsort(all, *n, sizeof *all, compare_orders);
     return true;
@@ -212,30 +216,18 @@ match_names(struct image_model *image, const struct model_family **found, struct
     return true;
 }
 
-/* Sets the first family of an architecture, if there is one. */
-static void
-match_arch(const struct model_family **found, struct model_family *const *all, size_t n, const struct meta_value *arch)
-{
-    size_t length;
-    const char *p = meta_bytes(arch, &length);
-    for (size_t i = 0; i < n && !*found; i++)
-        if (family_has_arch(all[i], p, length))
-            *found = all[i];
-}
-
-/* Returns the architecture that a file declares, or NULL. Files marked `pig` and `cow` hold any image model. */
+/* Returns the architecture that a file declares, or NULL; also for files marked `pig` and `cow`, which hold any image model. */
 static const struct meta_value *
-declared_arch(const struct catalog *catalog, bool *any)
+declared_arch(const struct catalog *catalog)
 {
     const struct meta *m = catalog_meta_find(catalog, "general.architecture");
     size_t n = 0;
     const char *p = NULL;
     if (m && m->value.type == META_STRING)
         p = meta_bytes(&m->value, &n);
-    *any = !p || (n == 3 && (memcmp(p, "pig", 3) == 0 || memcmp(p, "cow", 3) == 0));
-    if (p)
-        return &m->value;
-    return NULL;
+    if (!p || str_is(p, n, "pig") || str_is(p, n, "cow"))
+        return NULL;
+    return &m->value;
 }
 
 /* Fails if the file has only tensors of an adapter. */
@@ -255,13 +247,7 @@ static bool
 image_find(struct image_model *image, const struct model_family **found, struct model_family *const *all, size_t n,
     const struct image_names *names, struct err *err)
 {
-    bool any;
     struct tensor hint;
-    const struct meta_value *arch = declared_arch(names->catalog, &any);
-    if (!any) {
-        match_arch(found, all, n, arch);
-        return true;
-    }
     if (n == 0 || !match_names(image, found, all, n, names, err))
         return n == 0;
     if (*found || !names->choice)
@@ -302,6 +288,7 @@ image_open(struct image_model *image, const struct catalog *catalog, const struc
 {
     struct model_family *all[FAMILIES];
     struct image_names names = { .choice = choice, .catalog = catalog, .n = choice ? choice->n : catalog_count(catalog) };
+    const struct meta_value *arch = declared_arch(catalog);
     const struct model_family *found = NULL;
     size_t n = 0;
     *image = (struct image_model){ .keys.max = catalog_limits(catalog)->alloc };
@@ -309,7 +296,9 @@ image_open(struct image_model *image, const struct catalog *catalog, const struc
     if (ok && how->given)
         ok = take_given(image, how, &names, err);
     else if (ok)
-        ok = read_families(all, &n, err) && image_find(image, &found, all, n, &names, err);
+        ok = read_families(all, &n, arch, err) && (arch || image_find(image, &found, all, n, &names, err));
+    if (arch && n != 0)
+        found = all[0];
     ok = ok && check_twice(&names, image->prefix, err);
     for (size_t i = 0; i < n; i++)
         if (all[i] == found)

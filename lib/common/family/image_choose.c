@@ -163,28 +163,6 @@ base_type(const struct image_model *image, const struct chosen *c, const struct 
     return DTYPE_BF16;
 }
 
-/* Reads element i of a tensor of integers, booleans or F64 as stored. */
-static double
-number_at(const struct tensor *t, const uint8_t *bytes, size_t i)
-{
-    size_t size = dtype_facts(t->dtype)->bytes;
-    uint8_t one[8] = { 0 };
-    double x;
-    memcpy(one, bytes + i * size, size);
-    if (t->big_endian)
-        bytes_swap(one, size, 1);
-    if (t->dtype == DTYPE_F64) {
-        memcpy(&x, one, sizeof x);
-        return x;
-    }
-    bool negative = (t->dtype == DTYPE_I8 || t->dtype == DTYPE_I16 || t->dtype == DTYPE_I32 || t->dtype == DTYPE_I64)
-        && one[size - 1] & 0x80;
-    memset(one + size, negative ? 0xFF : 0, sizeof one - size);
-    if (negative)
-        return (double)(int64_t)load_le64(one);
-    return (double)load_le64(one);
-}
-
 /* Makes F16 of a tensor of integers or F64, which must hold its numbers. */
 static bool
 take_numbers(struct chosen *c, const struct tensor *t, struct model *model, struct err *err)
@@ -204,8 +182,10 @@ take_numbers(struct chosen *c, const struct tensor *t, struct model *model, stru
     float *x = malloc((size_t)numel * sizeof *x);
     bool ok = (bytes && x) || err_memory(err, (size_t)numel * sizeof *x);
     ok = ok && model_read(model, c->copy, bytes, err);
+    if (ok && c->copy->big_endian)
+        bytes_swap(bytes, size, (size_t)numel);
     for (size_t i = 0; ok && i < numel; i++) {
-        double v = number_at(c->copy, bytes, i);
+        double v = dtype_number(c->copy->dtype, bytes + i * size);
         x[i] = (float)v;
         ok = isnan(v) || (double)half_to_float(half_of_float(x[i])) == v || err_set(err, ERR_UNSUPPORTED,
             "tensor %s: element %zu is %.17g, which F16 cannot hold", shown, i, v);

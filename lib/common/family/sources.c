@@ -198,25 +198,6 @@ family_sources_find(const struct family_sources *s, const char *name, size_t n)
 
 /* --- values */
 
-static double
-number_at(enum dtype dtype, const uint8_t *p)
-{
-    uint64_t bits;
-    double x;
-    switch (dtype) {
-    case DTYPE_F16:
-        return half_load(p);
-    case DTYPE_BF16:
-        return bfloat16_to_float(load_le16(p));
-    case DTYPE_F32:
-        return float_of_bits(load_le32(p));
-    default:
-        bits = load_le64(p);
-        memcpy(&x, &bits, sizeof x);
-        return x;
-    }
-}
-
 bool
 family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t first, double *x, size_t n,
     struct err *err)
@@ -243,7 +224,7 @@ family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t f
         if (stored->big_endian)
             bytes_swap(buf, size, some);
         for (size_t i = 0; i < some; i++)
-            x[done + i] = number_at(stored->dtype, buf + i * size);
+            x[done + i] = dtype_number(stored->dtype, buf + i * size);
     }
     return true;
 }
