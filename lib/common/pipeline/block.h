@@ -61,7 +61,7 @@ struct reading {
     enum reading_what what;
     bool nonfinite;                     /* NaN and infinity are no errors */
     bool bands;                         /* the elements of whole bands are held */
-    bool measures;                      /* the elements are bytes of the output: their change counts. Only within block.c */
+    bool measures;                      /* the elements are bytes of the output: their change counts. Only for block.c and changed.c */
 };
 
 /* The window holds all codes of a block of BF16 output: at most 292 bytes per 256 elements, plus scales. It is also the read
@@ -70,9 +70,6 @@ enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
 /* Elements that a delta changes at a time: several rows, so that its resident part is read once for all of them. */
 enum { BLOCK_WIDE = 64 << 10 };
-
-/* Adds the values of another count. */
-void changed_values_add(struct changed_values *sum, const struct changed_values *more);
 
 bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* `block`: bytes per block */
 void workspace_clear(struct workspace *b);
@@ -89,6 +86,10 @@ bool block_holds(const struct reading *how, const struct piece *elements, uint64
 
 /* Generates output bytes [from, to), at most one block, in b->out. Skips the bytes of LATE pieces. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,
+    struct err *err);
+
+/* Generates elements [first, first + count) of a COPY, VIEW or DECODE without its delta, as type `to`. For changed.c. */
+bool block_source(const struct reading *how, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err);
 
 #endif

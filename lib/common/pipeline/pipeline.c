@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "base/trim.h"
 #include "pipeline/block.h"
+#include "pipeline/changed.h"
 #include "pipeline/encoder.h"
 #include "pipeline/scatter.h"
 #include "pipeline/ticket.h"

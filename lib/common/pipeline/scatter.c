@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/num.h"
 #include "pipeline/block.h"
+#include "pipeline/changed.h"
 #include "pipeline/crew.h"
 
 /* Elements that are held at a time, in bytes, and at most for one band of a weight; bytes of a part that are encoded at a time. */
