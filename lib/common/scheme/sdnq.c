@@ -27,19 +27,12 @@
 #include "scheme/dim.h"
 #include "scheme/modules.h"
 #include "scheme/scale.h"
+#include "scheme/sdnq_type.h"
 #include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE, ZERO };                            /* parts */
 enum { IN_ROWS, IN_COLUMNS, UNCONFIGURED };             /* indices into sdnq_schemes */
-
-/* How a type of SDNQ is stored. */
-struct sdnq_type {
-    unsigned bits;
-    bool is_signed, packed;
-    enum dtype stored;
-    unsigned exponent;                                  /* bits of the exponent; 0: an integer, or unpacked F8 */
-};
 
 /* A weight. */
 struct sdnq {
@@ -61,70 +54,11 @@ struct module {
     char made[16];                      /* buffer for name, if a minimum of bits gives another type */
 };
 
-/* --- types */
-
-static bool
-set_packed(struct sdnq_type *type, unsigned bits, bool is_signed, unsigned exponent)
-{
-    *type = (struct sdnq_type){ bits, is_signed, true, DTYPE_U8, exponent };
-    return true;
-}
-
-/* Parses "float6_e3m2fn": bits, exponent, mantissa; a type with fnu has no sign bit. */
-static bool
-find_float(struct sdnq_type *type, const char *name)
-{
-    unsigned bits, e, m;
-    char sign[4] = "", rest;
-    int n = sscanf(name, "float%1u_e%1um%1uf%3[nu]%c", &bits, &e, &m, sign, &rest);
-    bool is_signed = strcmp(sign, "n") == 0;
-    bool ok = n == 4 && (is_signed || strcmp(sign, "nu") == 0) && e >= 1 && e <= 5 && bits >= 2 && bits <= 8;
-    return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed, e);
-}
-
-/* Returns the bytes of an element of the codes' tensor. */
-static uint64_t
-word_bytes(const struct sdnq_type *type)
-{
-    return dtype_facts(type->stored)->bytes;
-}
-
 /* Returns true if the weight is stored as numbers, which unquantized weights are, too. */
 static bool
 is_scaled(enum dtype codes)
 {
     return dtype_in(FLOAT_16, codes) || codes == DTYPE_F8_E8M0;
-}
-
-/* Returns false for a type that is not supported. */
-static bool
-sdnq_find_type(struct sdnq_type *type, const char *name)
-{
-    static const struct { const char *name; struct sdnq_type type; } plain[] = {
-        { "int8", { 8, true, false, DTYPE_I8, 0 } },               { "uint8", { 8, false, false, DTYPE_U8, 0 } },
-        { "float8_e4m3fn", { 8, true, false, DTYPE_F8_E4M3, 0 } }, { "fp8", { 8, true, false, DTYPE_F8_E4M3, 0 } },
-        { "float8_e5m2", { 8, true, false, DTYPE_F8_E5M2, 0 } },   { "float8_e8m0fnu", { 8, true, false, DTYPE_F8_E8M0, 0 } },
-        { "float16", { 16, true, false, DTYPE_F16, 0 } },          { "fp16", { 16, true, false, DTYPE_F16, 0 } },
-        { "bfloat16", { 16, true, false, DTYPE_BF16, 0 } },        { "bf16", { 16, true, false, DTYPE_BF16, 0 } },
-        { "float32", { 32, true, false, DTYPE_F32, 0 } },          { "fp32", { 32, true, false, DTYPE_F32, 0 } },
-        { "uint1", { 1, false, true, DTYPE_I64, 0 } },             { "int1", { 1, false, true, DTYPE_I64, 0 } },
-        { "bool", { 1, false, true, DTYPE_I64, 0 } },              { "fp1", { 1, false, true, DTYPE_I64, 1 } },
-        { "ufp1", { 1, false, true, DTYPE_I64, 1 } },              { "float1_e1m0fnu", { 1, false, true, DTYPE_I64, 1 } },
-        { "float8_e4m3fn_sdnq", { 8, true, true, DTYPE_U8, 4 } },
-        { "fp7", { 7, true, true, DTYPE_U8, 3 } }, { "fp6", { 6, true, true, DTYPE_U8, 3 } },
-        { "fp5", { 5, true, true, DTYPE_U8, 2 } }, { "fp4", { 4, true, true, DTYPE_U8, 2 } },
-        { "fp3", { 3, true, true, DTYPE_U8, 1 } }, { "fp2", { 2, true, true, DTYPE_U8, 1 } },
-    };
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strcmp(plain[i].name, name) == 0) {
-            *type = plain[i].type;
-            return true;
-        }
-    bool is_signed = name[0] != 'u';
-    const char *digit = name + !is_signed;
-    if (str_begins(digit, "int") && digit[3] >= '2' && digit[3] <= '7' && digit[4] == '\0')
-        return set_packed(type, (unsigned)(digit[3] - '0'), is_signed, 0);
-    return find_float(type, name);
 }
 
 /* Returns true if this is a word for a type. */
@@ -133,7 +67,7 @@ knows(enum word_place place, const char *word)
 {
     struct sdnq_type ignored;
     char lower[SCHEME_WORD];
-    return place == WORD_WEIGHTS_DTYPE && sdnq_find_type(&ignored, str_lower(lower, sizeof lower, word));
+    return place == WORD_WEIGHTS_DTYPE && sdnq_type_find(&ignored, str_lower(lower, sizeof lower, word));
 }
 
 /* --- the configuration */
@@ -259,7 +193,7 @@ configure(struct module *m, struct err *err)
             m->name = key;
             break;
         }
-        if (m->name && sdnq_find_type(&type, m->name) && type.bits < least) {
+        if (m->name && sdnq_type_find(&type, m->name) && type.bits < least) {
             snprintf(m->made, sizeof m->made, "%sint%u", !is_signed || least <= 4 ? "u" : "", least);
             m->name = m->made;
             break;
@@ -304,7 +238,7 @@ unsupported_part(const struct module *m)
     if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
         && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
         return "of a possible convolution (quant_conv)";
-    if (!m->name || !sdnq_find_type(&type, m->name))
+    if (!m->name || !sdnq_type_find(&type, m->name))
         return NULL;
     if (type.bits == 1 && m->codes->dtype != type.stored)
         return "in bytes";
@@ -349,7 +283,7 @@ fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *
 {
     static const uint64_t pack[] = { 0, 1, 1, 3, 1, 5, 3, 7, 1 };
     const struct shape *s = &m->scale->shape;
-    uint64_t nbytes = m->codes->extent.nbytes / word_bytes(&q->type), bits = q->type.bits, groups = s->rank == 3 ? shape_dim(s, 1) : 1, n;
+    uint64_t nbytes = m->codes->extent.nbytes / sdnq_type_bytes(&q->type), bits = q->type.bits, groups = s->rank == 3 ? shape_dim(s, 1) : 1, n;
     if (nbytes % pack[bits] != 0 || !num_mul(&n, nbytes, 8))
         return sdnq_bad(m, m->codes, "whole packs of codes", err);
     n /= bits;
@@ -369,7 +303,7 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *transpo
     uint64_t rows = shape_dim(s, 0), across = shape_dim(s, 1);
     if (s->rank == 3 && w->rank == 3 && shape_dim(w, 0) == rows && shape_dim(w, 1) == across) {
         dim[0] = rows;
-        dim[1] = m->codes->extent.nbytes / word_bytes(&q->type) / num_max(rows, 1);
+        dim[1] = m->codes->extent.nbytes / sdnq_type_bytes(&q->type) / num_max(rows, 1);
         q->group = shape_dim(w, 2);
         return true;
     }
@@ -415,7 +349,7 @@ sdnq_fit(struct table_match *f, struct weight *w, struct err *err)
     *q = (struct sdnq){ .open = false };
     if (!set_text(m, f->claims, q, err))
         return false;
-    q->open = m->open || !m->name || !sdnq_find_type(&q->type, m->name);
+    q->open = m->open || !m->name || !sdnq_type_find(&q->type, m->name);
     w->own = q;
     w->vague = q->open;
     if (q->open)
@@ -436,7 +370,7 @@ choose_unscaled(const struct module *m, struct err *err)
     char name[STR_SHOWN];
     struct sdnq_type type;
     bool ignored = true;
-    if (!m->name || !sdnq_find_type(&type, m->name) || type.stored != m->codes->dtype
+    if (!m->name || !sdnq_type_find(&type, m->name) || type.stored != m->codes->dtype
         || claims_is_report_on_shard(m->claims))
         return CLAIM_NO;
     if (!config_ignores(m->claims->config, m->p.base, m->p.base_len, &ignored, err))
@@ -489,7 +423,7 @@ sdnq_choose(struct table_match *f, struct weight *w, struct err *err)
     struct sdnq_type type;
     bool ignored = false;
     if (!dtype_in(ALWAYS_CODES, f->codes->dtype)) {
-        if (!m.scale || !m.name || !sdnq_find_type(&type, m.name) || type.stored != f->codes->dtype)
+        if (!m.scale || !m.name || !sdnq_type_find(&type, m.name) || type.stored != f->codes->dtype)
             return CLAIM_NO;
         if (!config_ignores(config, f->base.base, f->base.base_len, &ignored, err))
             return CLAIM_FAIL;
@@ -533,47 +467,6 @@ sdnq_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
             ((end / 8 - first / 8) * bits + pack_bytes(q->type.bits, end % 8)) * size };
 }
 
-/* Returns the value of a code of a packed float: never infinity, NaN or -0. */
-static float
-float_of_code(const struct sdnq_type *type, unsigned code)
-{
-    unsigned mantissa = type->bits - type->exponent - type->is_signed, size = type->bits - type->is_signed;
-    int bias = (1 << (type->exponent - 1)) - 1, e = (int)(code >> mantissa & ((1U << type->exponent) - 1));
-    unsigned m = code & ((1U << mantissa) - 1);
-    float v;
-    if (e == 0)
-        v = ldexpf((float)m, 1 - bias - (int)mantissa);
-    else
-        v = ldexpf((float)(m + (1U << mantissa)), e - bias - (int)mantissa);
-    if (type->is_signed && code >> size & 1 && v != 0)
-        return -v;
-    return v;
-}
-
-/* Returns the value of a code of any type. */
-static float
-value_of_code(const struct sdnq_type *type, enum dtype codes, unsigned code)
-{
-    if (type->exponent != 0)
-        return float_of_code(type, code);
-    if (dtype_is_float8(codes))
-        return float8_to_float(codes, (uint8_t)code);
-    if (type->packed)
-        return (float)code - (float)(1U << (type->bits - 1));
-    return (float)(int8_t)code;
-}
-
-/* Computes the values of all codes, in T. */
-static void
-fill_map(float map[256], const struct sdnq_type *type, enum dtype codes, enum dtype in)
-{
-    for (unsigned c = 0; c < 256; c++) {
-        map[c] = value_of_code(type, codes, c);
-        if (in == DTYPE_F16)
-            map[c] = half_to_float(half_of_float(map[c]));
-    }
-}
-
 struct sdnq_room {
     struct step_room step;
     float map[256];
@@ -587,7 +480,7 @@ unpack(const struct decoding *d, uint64_t at, size_t n)
     struct step_room *own = d->room;
     unsigned bits = q->type.bits;
     size_t skip = (size_t)(at % 8);
-    uint64_t size = word_bytes(&q->type);
+    uint64_t size = sdnq_type_bytes(&q->type);
     if (d->w->scheme == &sdnq_schemes[IN_COLUMNS])
         return decoding_unit(d, CODES, at / q->cols - d->first / q->cols) + at % q->cols * size;
     const uint8_t *x = decoding_bytes(d, CODES, (bits >= 8 ? at : at / 8 * bits) * size);
@@ -647,7 +540,7 @@ sdnq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct codes8 c = { type->packed ? terms : NULL, scales, group, .is_signed = !type->packed };
     const struct affine a = { scales, terms, group, in, .fused = true, .map = mapped ? room->map : NULL };
     if (mapped && at == d->first)
-        fill_map(room->map, type, codes, in);
+        sdnq_type_values(room->map, type, codes, in);
     scale_read(d, SCALE, at / q->group, groups, scales);
     if (d->w->part[ZERO])
         scale_read(d, ZERO, at / q->group, groups, terms);
