@@ -1,45 +1,12 @@
 # Lists the statements with three or more `?:`. Works in any POSIX awk.
 #
-#   awk [-v most=N] -f test/ternaries.awk FILE...
+#   awk [-v most=N] -f test/code.awk -f test/ternaries.awk FILE...
 #
 # Prints FILE:LINE for each, then "N passed, N failed" of the statements with one or more; exits with 1 if one failed.
 # With `most` it also fails if the files have more than N `?:` in 1,000 lines.
 #
 # A statement ends at a semicolon outside of parentheses, at the brace of a block, after the head of an if or a loop, or with
 # a directive. Comments, strings and characters do not count.
-
-# Removes comments, strings and character constants from a line.
-function code(line,    out, at, c) {
-    out = ""
-    while (line != "") {
-        if (comment) {
-            at = index(line, "*/")
-            if (at == 0)
-                return out
-            line = substr(line, at + 2)
-            comment = 0
-            continue
-        }
-        if (!match(line, /"|'|\/\*|\/\//))
-            return out line
-        c = substr(line, RSTART, 1)
-        out = out substr(line, 1, RSTART - 1)
-        line = substr(line, RSTART)
-        if (substr(line, 1, 2) == "//")
-            return out
-        if (c == "/") {
-            comment = 1
-            line = substr(line, 3)
-        } else {
-            if (c == "\"")
-                match(line, /^"([^"\\]|\\.)*"?/)
-            else
-                match(line, /^'([^'\\]|\\.)*'?/)
-            line = substr(line, RLENGTH + 1)
-        }
-    }
-    return out
-}
 
 function end() {
     all += marks

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Includes, tags and statements that test/layers.awk, test/tags.awk and test/ternaries.awk must refuse.
+# Includes, tags, statements and rows that test/layers.awk, tags.awk, ternaries.awk and rows.awk must refuse.
 load helper
 
 setup() {
@@ -111,7 +111,7 @@ refuses() {
 }
 
 @test "no statement has three conditional operators, and 1,000 lines at most 15" {
-    try 0 awk -v most=15 -f "$tests/ternaries.awk" $(find lib amn-* -name '*.[ch]')
+    try 0 awk -v most=15 -f "$tests/code.awk" -f "$tests/ternaries.awk" $(find lib amn-* -name '*.[ch]')
     grep -qE '[1-9][0-9]* passed, 0 failed' out
     cat >two.c <<'END'
 /* a ? b : c ? d : e ? f : g; */
@@ -129,10 +129,10 @@ two(int a, int b)
     return a ? b : b ? a : 0;
 }
 END
-    try 0 awk -f "$tests/ternaries.awk" two.c
+    try 0 awk -f "$tests/code.awk" -f "$tests/ternaries.awk" two.c
     [ "$(cat out)" = '6 passed, 0 failed' ]
-    try 0 awk -v most=650 -f "$tests/ternaries.awk" two.c
-    try 1 awk -v most=640 -f "$tests/ternaries.awk" two.c
+    try 0 awk -v most=650 -f "$tests/code.awk" -f "$tests/ternaries.awk" two.c
+    try 1 awk -v most=640 -f "$tests/code.awk" -f "$tests/ternaries.awk" two.c
     [ "$(head -n 1 out)" = '9 ?: in 14 lines: more than 640 in 1,000' ]
     cat >three.c <<'END'
 #define PICK(a, b, c) ((a) ? (b) : (c) ? (a) : \
@@ -148,11 +148,44 @@ three(int a)
         : f(a ? 2 : 3, a ? 4 : 5);
 }
 END
-    try 1 awk -f "$tests/ternaries.awk" three.c
+    try 1 awk -f "$tests/code.awk" -f "$tests/ternaries.awk" three.c
     diff out - <<'END'
 three.c:1: a statement with 3 ?:
 three.c:5: a statement with 3 ?:
 three.c:10: a statement with 3 ?:
 0 passed, 3 failed
+END
+}
+
+@test "booleans in rows of tables have names" {
+    try 0 awk -f "$tests/code.awk" -f "$tests/rows.awk" $(find lib amn-* -name '*.[ch]')
+    grep -qE '[1-9][0-9]* passed, 0 failed' out
+    cat >named.c <<'END'
+/* { { 1, 2, true } } */
+static const struct row rows[] = { { 1, 2, 3 }, { "a, true", .is = true, .are = false }, { 1, true }, ROW(1, 2, true) };
+#define ROW(a, b, c) { (a), (b), true }
+static int
+named(void)
+{
+    const struct row one = { 1, 2, true };
+    if (one.is) { return f(1, 2, true), true; }
+    return 0;
+}
+END
+    try 0 awk -f "$tests/code.awk" -f "$tests/rows.awk" named.c
+    [ "$(cat out)" = '2 passed, 0 failed' ]
+    cat >bare.c <<'END'
+static const struct row rows[] = {
+    [A] = { "a", 1, true },
+    { { "b", "c" },
+      2, false, NULL },
+    { .name = "d", .is = true, .n = 3 },
+};
+END
+    try 1 awk -f "$tests/code.awk" -f "$tests/rows.awk" bare.c
+    diff out - <<'END'
+bare.c:2: a row with a boolean without a name
+bare.c:3: a row with a boolean without a name
+1 passed, 2 failed
 END
 }

@@ -5,16 +5,16 @@
 #include "base/num.h"
 
 static const struct form_facts forms[] = {
-    { FACTOR_A, false, false, true, form_lowrank },
-    { FACTOR_HADA_1A, false, false, true, form_hadamard },
-    { FACTOR_LOKR_1, false, false, true, form_kronecker },
-    { FACTOR_LOKR_1A, false, false, true, form_kronecker },
-    { FACTOR_IA3, false, false, false, form_scale },
-    { FACTOR_IA3, true, true, false, form_scale_bias },
-    { FACTOR_DIFF, false, false, false, form_add },
-    { FACTOR_DIFF_BIAS, true, false, false, form_add },
-    { FACTOR_B_BIAS, true, false, false, form_add_bias },
-    { FACTOR_TOKENS, false, false, false, form_tokens },
+    { .sign = FACTOR_A, .norms = true, .arrange = form_lowrank },
+    { .sign = FACTOR_HADA_1A, .norms = true, .arrange = form_hadamard },
+    { .sign = FACTOR_LOKR_1, .norms = true, .arrange = form_kronecker },
+    { .sign = FACTOR_LOKR_1A, .norms = true, .arrange = form_kronecker },
+    { .sign = FACTOR_IA3, .arrange = form_scale },
+    { .sign = FACTOR_IA3, .bias = true, .optional = true, .arrange = form_scale_bias },
+    { .sign = FACTOR_DIFF, .arrange = form_add },
+    { .sign = FACTOR_DIFF_BIAS, .bias = true, .arrange = form_add },
+    { .sign = FACTOR_B_BIAS, .bias = true, .arrange = form_add_bias },
+    { .sign = FACTOR_TOKENS, .arrange = form_tokens },
 };
 
 const struct form_facts *

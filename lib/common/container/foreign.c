@@ -27,60 +27,57 @@ holds(const uint8_t *p, size_t n, const char *word)
 
 /* --- protobuf messages ---------------------------------------------------------------------------------- */
 
+/* A field that a message may have, or must have; and one that holds messages. */
+#define MAY(number_, kind_) { .number = number_, .kind = PROTO_##kind_ }
+#define MUST(number_, kind_) { .number = number_, .kind = PROTO_##kind_, .needed = true }
+#define MAY_HOLD(number_, fields) { .number = number_, .kind = PROTO_MESSAGE, .of = fields }
+#define MUST_HOLD(number_, fields) { .number = number_, .kind = PROTO_MESSAGE, .needed = true, .of = fields }
+#define END { .kind = PROTO_END }
+
 /* onnx.proto: ModelProto, GraphProto, NodeProto */
 static const struct proto_field onnx_node[] = {
-    { 1, PROTO_TEXT, false, NULL }, { 2, PROTO_TEXT, false, NULL }, { 3, PROTO_TEXT, false, NULL }, { 4, PROTO_TEXT, true, NULL },
-    { 5, PROTO_BYTES, false, NULL }, { 6, PROTO_TEXT, false, NULL }, { 7, PROTO_TEXT, false, NULL }, { 8, PROTO_TEXT, false, NULL },
-    { 9, PROTO_BYTES, false, NULL }, { 10, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MAY(1, TEXT), MAY(2, TEXT), MAY(3, TEXT), MUST(4, TEXT), MAY(5, BYTES), MAY(6, TEXT), MAY(7, TEXT), MAY(8, TEXT),
+    MAY(9, BYTES), MAY(10, BYTES), END
 };
 static const struct proto_field onnx_graph[] = {
-    { 1, PROTO_MESSAGE, false, onnx_node }, { 2, PROTO_TEXT, false, NULL }, { 5, PROTO_BYTES, false, NULL },
-    { 10, PROTO_TEXT, false, NULL }, { 11, PROTO_BYTES, false, NULL }, { 12, PROTO_BYTES, false, NULL },
-    { 13, PROTO_BYTES, false, NULL }, { 14, PROTO_BYTES, false, NULL }, { 15, PROTO_BYTES, false, NULL },
-    { 16, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MAY_HOLD(1, onnx_node), MAY(2, TEXT), MAY(5, BYTES), MAY(10, TEXT), MAY(11, BYTES), MAY(12, BYTES), MAY(13, BYTES),
+    MAY(14, BYTES), MAY(15, BYTES), MAY(16, BYTES), END
 };
 static const struct proto_field onnx_model[] = {
-    { 1, PROTO_NUMBER, false, NULL }, { 2, PROTO_TEXT, false, NULL }, { 3, PROTO_TEXT, false, NULL }, { 4, PROTO_TEXT, false, NULL },
-    { 5, PROTO_NUMBER, false, NULL }, { 6, PROTO_TEXT, false, NULL }, { 7, PROTO_MESSAGE, true, onnx_graph },
-    { 8, PROTO_BYTES, false, NULL }, { 14, PROTO_BYTES, false, NULL }, { 20, PROTO_BYTES, false, NULL },
-    { 25, PROTO_BYTES, false, NULL }, { 26, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MAY(1, NUMBER), MAY(2, TEXT), MAY(3, TEXT), MAY(4, TEXT), MAY(5, NUMBER), MAY(6, TEXT), MUST_HOLD(7, onnx_graph),
+    MAY(8, BYTES), MAY(14, BYTES), MAY(20, BYTES), MAY(25, BYTES), MAY(26, BYTES), END
 };
 
 /* tensorflow: GraphDef, NodeDef; SavedModel. A SavedModel begins with its version, always 1. */
 static const struct proto_field graph_node[] = {
-    { 1, PROTO_TEXT, true, NULL }, { 2, PROTO_TEXT, true, NULL }, { 3, PROTO_TEXT, false, NULL }, { 4, PROTO_TEXT, false, NULL },
-    { 5, PROTO_BYTES, false, NULL }, { 6, PROTO_BYTES, false, NULL }, { 7, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST(1, TEXT), MUST(2, TEXT), MAY(3, TEXT), MAY(4, TEXT), MAY(5, BYTES), MAY(6, BYTES), MAY(7, BYTES), END
 };
 static const struct proto_field graph_def[] = {
-    { 1, PROTO_MESSAGE, true, graph_node }, { 2, PROTO_BYTES, false, NULL }, { 3, PROTO_NUMBER, false, NULL },
-    { 4, PROTO_BYTES, false, NULL }, { 5, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST_HOLD(1, graph_node), MAY(2, BYTES), MAY(3, NUMBER), MAY(4, BYTES), MAY(5, BYTES), END
 };
 static const struct proto_field saved_model[] = {
-    { 1, PROTO_NUMBER, true, NULL }, { 2, PROTO_BYTES, true, NULL }, { 0, PROTO_END, false, NULL }
+    MUST(1, NUMBER), MUST(2, BYTES), END
 };
 
 /* coremltools, Model.proto: Model, ModelDescription, FeatureDescription. The kinds of models have numbers from 200 on. */
 static const struct proto_field coreml_feature[] = {
-    { 1, PROTO_TEXT, true, NULL }, { 2, PROTO_TEXT, false, NULL }, { 3, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST(1, TEXT), MAY(2, TEXT), MAY(3, BYTES), END
 };
 static const struct proto_field coreml_description[] = {
-    { 1, PROTO_MESSAGE, true, coreml_feature }, { 10, PROTO_MESSAGE, false, coreml_feature }, { 11, PROTO_TEXT, false, NULL },
-    { 12, PROTO_TEXT, false, NULL }, { 13, PROTO_BYTES, false, NULL }, { 50, PROTO_BYTES, false, NULL },
-    { 100, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST_HOLD(1, coreml_feature), MAY_HOLD(10, coreml_feature), MAY(11, TEXT), MAY(12, TEXT), MAY(13, BYTES),
+    MAY(50, BYTES), MAY(100, BYTES), END
 };
 static const struct proto_field coreml_model[] = {
-    { 1, PROTO_NUMBER, true, NULL }, { 2, PROTO_MESSAGE, true, coreml_description }, { 10, PROTO_NUMBER, false, NULL },
-    { 202, PROTO_BYTES, false, NULL }, { 303, PROTO_BYTES, false, NULL }, { 403, PROTO_BYTES, false, NULL },
-    { 500, PROTO_BYTES, false, NULL }, { 502, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST(1, NUMBER), MUST_HOLD(2, coreml_description), MAY(10, NUMBER), MAY(202, BYTES), MAY(303, BYTES),
+    MAY(403, BYTES), MAY(500, BYTES), MAY(502, BYTES), END
 };
 
 /* sentencepiece_model.proto: ModelProto, SentencePiece */
 static const struct proto_field piece[] = {
-    { 1, PROTO_TEXT, true, NULL }, { 2, PROTO_FIXED, true, NULL }, { 3, PROTO_NUMBER, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST(1, TEXT), MUST(2, FIXED), MAY(3, NUMBER), END
 };
 static const struct proto_field pieces_model[] = {
-    { 1, PROTO_MESSAGE, true, piece }, { 2, PROTO_BYTES, false, NULL }, { 3, PROTO_BYTES, false, NULL },
-    { 4, PROTO_BYTES, false, NULL }, { 5, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+    MUST_HOLD(1, piece), MAY(2, BYTES), MAY(3, BYTES), MAY(4, BYTES), MAY(5, BYTES), END
 };
 
 /* --- other structures ----------------------------------------------------------------------------------- */

@@ -128,16 +128,17 @@ dtype_ggml_claimants(uint32_t id, bool *several)
         bool several;
         const char *names;
     } claimed[] = {
-        { 43, true, "F8_E4M3 (stable-diffusion.cpp), BPOSIT8, Q2_0_G128, TURBO2_0, TURBO3_0, TURBO4_0, TBQ4_0, NF4DQ, T5B, MXFP8_E5M2" },
-        { 44, true, "F8_E5M2 (stable-diffusion.cpp), TQ3_1S, TURBO3_0, TURBO4_0, TBQ4_0" },
-        { 45, true, "TQ3_1S, TURBO4_0, Q4_POLAR" },
-        { 46, true, "TQ3_4S, TQ3_1S, TQ4_1S, QJL1_256" },
-        { 47, true, "TQ4_1S, Q4_0_ROCMFP4, Q2_0, TURBO4_0, TQ4P_D128" },
-        { 48, true, "Q4_0_ROCMFP4_FAST, TQ4P_D256" },
-        { 105, false, "TURBO3_0 of ROCmFPX" },
-        { 106, false, "TURBO4_0 of ROCmFPX" },
-        { 109, false, "Q5_0_ROCMFPX of ROCmFPX" },
-        { 110, false, "Q7_0_ROCMFPX of ROCmFPX" },
+        { .id = 43, .several = true, .names = "F8_E4M3 (stable-diffusion.cpp), BPOSIT8, Q2_0_G128, TURBO2_0, TURBO3_0, TURBO4_0, "
+            "TBQ4_0, NF4DQ, T5B, MXFP8_E5M2" },
+        { .id = 44, .several = true, .names = "F8_E5M2 (stable-diffusion.cpp), TQ3_1S, TURBO3_0, TURBO4_0, TBQ4_0" },
+        { .id = 45, .several = true, .names = "TQ3_1S, TURBO4_0, Q4_POLAR" },
+        { .id = 46, .several = true, .names = "TQ3_4S, TQ3_1S, TQ4_1S, QJL1_256" },
+        { .id = 47, .several = true, .names = "TQ4_1S, Q4_0_ROCMFP4, Q2_0, TURBO4_0, TQ4P_D128" },
+        { .id = 48, .several = true, .names = "Q4_0_ROCMFP4_FAST, TQ4P_D256" },
+        { .id = 105, .names = "TURBO3_0 of ROCmFPX" },
+        { .id = 106, .names = "TURBO4_0 of ROCmFPX" },
+        { .id = 109, .names = "Q5_0_ROCMFPX of ROCmFPX" },
+        { .id = 110, .names = "Q7_0_ROCMFPX of ROCmFPX" },
     };
     for (size_t i = 0; i < sizeof claimed / sizeof *claimed; i++)
         if (claimed[i].id == id) {

@@ -29,22 +29,22 @@ struct candidate_step {
 static const char uqff_rest[] = "residual.safetensors";
 
 static const struct candidate_step steps[] = {
-    { { "model.safetensors.index.json" }, true, false, false },
-    { { "*.safetensors.index.json" }, true, false, false },
-    { { "*.safetensors" }, true, true, false },
-    { { "model.safetensors" }, true, false, false },
-    { { "*.safetensors" }, true, false, false },
-    { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, true, false, false },
-    { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, true, false, false },
-    { { "pytorch_model.bin.index.json" }, false, false, false },
-    { { "*.bin" }, false, true, false },
-    { { "pytorch_model.bin" }, false, false, false },
-    { { "*.gguf" }, true, false, false },
-    { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true, false, false },
-    { { "*.bin.index.json" }, false, false, false },
-    { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false, false, false },
-    { { UQFF, "*.onnx", "*.h5", "*.keras", "*.msgpack", "*.xml", "*.tflite", "*.pte", "*.ort", "saved_model.pb", "manifest.ocdbt",
-        "Manifest.json" }, false, false, true },
+    { .pattern = { "model.safetensors.index.json" }, .rival = true },
+    { .pattern = { "*.safetensors.index.json" }, .rival = true },
+    { .pattern = { "*.safetensors" }, .rival = true, .shards = true },
+    { .pattern = { "model.safetensors" }, .rival = true },
+    { .pattern = { "*.safetensors" }, .rival = true },
+    { .pattern = { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, .rival = true },
+    { .pattern = { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, .rival = true },
+    { .pattern = { "pytorch_model.bin.index.json" } },
+    { .pattern = { "*.bin" }, .shards = true },
+    { .pattern = { "pytorch_model.bin" } },
+    { .pattern = { "*.gguf" }, .rival = true },
+    { .pattern = { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, .rival = true },
+    { .pattern = { "*.bin.index.json" } },
+    { .pattern = { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
+    { .pattern = { UQFF, "*.onnx", "*.h5", "*.keras", "*.msgpack", "*.xml", "*.tflite", "*.pte", "*.ort", "saved_model.pb",
+        "manifest.ocdbt", "Manifest.json" }, .foreign = true },
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

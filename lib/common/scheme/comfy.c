@@ -221,15 +221,15 @@ nf4_params(struct comfy_checked *w, struct err *err)
 enum { E4M3, E5M2, MXFP8, NVFP4, W4A4, W4A8, AWQ, INT8, NF4, FORMATS };
 
 static const struct comfy_format formats[FORMATS] = {
-    [E4M3] = { "float8_e4m3fn", 1, 0, true, NULL },
-    [E5M2] = { "float8_e5m2", 1, 0, true, NULL },
-    [MXFP8] = { "mxfp8", 1, 32, false, NULL },
-    [NVFP4] = { "nvfp4", 2, 16, false, NULL },
-    [W4A4] = { "convrot_w4a4", 2, 0, false, w4a4_params },
-    [W4A8] = { "asym_w4a8_int8", 0, 0, false, w4a8_params },
-    [AWQ] = { "awq_w4a16", 2, 0, false, awq_params },
-    [INT8] = { "int8_tensorwise", 1, 0, true, int8_params },
-    [NF4] = { "nf4", 0, 64, false, nf4_params },
+    [E4M3] = { .name = "float8_e4m3fn", .per_byte = 1, .any_rank = true },
+    [E5M2] = { .name = "float8_e5m2", .per_byte = 1, .any_rank = true },
+    [MXFP8] = { .name = "mxfp8", .per_byte = 1, .block = 32 },
+    [NVFP4] = { .name = "nvfp4", .per_byte = 2, .block = 16 },
+    [W4A4] = { .name = "convrot_w4a4", .per_byte = 2, .params = w4a4_params },
+    [W4A8] = { .name = "asym_w4a8_int8", .params = w4a8_params },
+    [AWQ] = { .name = "awq_w4a16", .per_byte = 2, .params = awq_params },
+    [INT8] = { .name = "int8_tensorwise", .per_byte = 1, .any_rank = true, .params = int8_params },
+    [NF4] = { .name = "nf4", .block = 64, .params = nf4_params },
 };
 
 /* --- companions */

@@ -122,9 +122,11 @@ static uint64_t
 find_size(const struct table_match *f, bool *out)
 {
     static const struct { const char *suffix; enum config_size size; bool out; } usual[] = {
-        { ".q_proj", CONFIG_HIDDEN, false }, { ".k_proj", CONFIG_HIDDEN, false }, { ".v_proj", CONFIG_HIDDEN, false },
-        { ".o_proj", CONFIG_HIDDEN, true }, { ".gate_proj", CONFIG_HIDDEN, false }, { ".up_proj", CONFIG_HIDDEN, false },
-        { ".down_proj", CONFIG_INTERMEDIATE, false }, { ".fc1", CONFIG_HIDDEN, false }, { ".fc2", CONFIG_INTERMEDIATE, false },
+        { .suffix = ".q_proj", .size = CONFIG_HIDDEN }, { .suffix = ".k_proj", .size = CONFIG_HIDDEN },
+        { .suffix = ".v_proj", .size = CONFIG_HIDDEN }, { .suffix = ".o_proj", .size = CONFIG_HIDDEN, .out = true },
+        { .suffix = ".gate_proj", .size = CONFIG_HIDDEN }, { .suffix = ".up_proj", .size = CONFIG_HIDDEN },
+        { .suffix = ".down_proj", .size = CONFIG_INTERMEDIATE }, { .suffix = ".fc1", .size = CONFIG_HIDDEN },
+        { .suffix = ".fc2", .size = CONFIG_INTERMEDIATE },
     };
     const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
     struct part_name p, ignored;

@@ -45,14 +45,16 @@ static const struct type {
     uint32_t per_item;                                  /* codes in an item of qdata */
     bool columns;                                       /* scales and zeros are stored transposed, [G, N] */
 } types[] = {
-    { "Float8Tensor", KIND_F8, FLOAT8, FLOAT_16, NULL, 1, false },
-    { "Int8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
-    { "IntxUnpackedToInt8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
-    { "MXTensor", KIND_F8, FLOAT8, E8M0, NULL, 1, false },
-    { "MXTensor", KIND_FP4, IS(U8), E8M0, NULL, 2, false },
-    { "NVFP4Tensor", KIND_FP4, IS(U8), IS(F8_E4M3), NULL, 2, false },
-    { "Int4Tensor", KIND_INT4, DTYPE_SET(HAS(I8), HAS(U8)), FLOAT_16, FLOAT_16, 2, true },
-    { "Int4PlainInt32Tensor", KIND_UINT4, IS(I32), FLOAT_16, IS(I8), 8, true },
+    { .name = "Float8Tensor", .kind = KIND_F8, .codes = FLOAT8, .scales = FLOAT_16, .per_item = 1 },
+    { .name = "Int8Tensor", .kind = KIND_I8, .codes = IS(I8), .scales = FLOAT_16, .zeros = IS(I8), .per_item = 1 },
+    { .name = "IntxUnpackedToInt8Tensor", .kind = KIND_I8, .codes = IS(I8), .scales = FLOAT_16, .zeros = IS(I8), .per_item = 1 },
+    { .name = "MXTensor", .kind = KIND_F8, .codes = FLOAT8, .scales = E8M0, .per_item = 1 },
+    { .name = "MXTensor", .kind = KIND_FP4, .codes = IS(U8), .scales = E8M0, .per_item = 2 },
+    { .name = "NVFP4Tensor", .kind = KIND_FP4, .codes = IS(U8), .scales = IS(F8_E4M3), .per_item = 2 },
+    { .name = "Int4Tensor", .kind = KIND_INT4, .codes = DTYPE_SET(HAS(I8), HAS(U8)), .scales = FLOAT_16, .zeros = FLOAT_16,
+        .per_item = 2, .columns = true },
+    { .name = "Int4PlainInt32Tensor", .kind = KIND_UINT4, .codes = IS(I32), .scales = FLOAT_16, .zeros = IS(I8), .per_item = 8,
+        .columns = true },
 };
 
 enum { NAME = 48 };

@@ -10,11 +10,11 @@ static const struct {
     enum back_kind kind;
     bool pieces;                /* a tokenizer.model instead */
 } kinds[] = {
-    { "gpt2", BACK_BPE, false },
-    { "llama", BACK_BPE, true },
-    { "bert", BACK_WORDPIECE, false },
-    { "gemma4", BACK_GEMMA4, false },
-    { "t5", BACK_UNIGRAM, false },
+    { .model = "gpt2", .kind = BACK_BPE },
+    { .model = "llama", .kind = BACK_BPE, .pieces = true },
+    { .model = "bert", .kind = BACK_WORDPIECE },
+    { .model = "gemma4", .kind = BACK_GEMMA4 },
+    { .model = "t5", .kind = BACK_UNIGRAM },
 };
 
 static const char *

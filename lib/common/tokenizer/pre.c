@@ -23,24 +23,27 @@ static const struct {
     const char *split, *name, *steps;
     bool ignores_merges;        /* tokenizer.json must set it */
 } known[] = {
-    { "llama3", "llama-bpe", CL100K, true },
-    { "llama3", "dbrx", CL100K, false },
-    { "qwen2", "qwen2", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n", false },
-    { "qwen35", "qwen35", "R" ENGLISH "|" LEAD "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" REST "\nb\n",
-        false },
-    { "tekken", "tekken", "R" LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}"
-        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n", false },
-    { "gpt-4o", "gpt-4o", "R" LEAD UPPER "*" LOWER "+" ENGLISH "?|" LEAD UPPER "+" LOWER "*" ENGLISH "?|\\p{N}{1,3}"
-        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n", false },
-    { "gpt-2", "gpt-2", "B\n", false },
-    { "gpt-2", "gpt-2", "R'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+\nb\n", false },
-    { "digits", "starcoder", "D\nB\n", false },
-    { "deepseek-v3", "deepseek-v3", "R\\p{N}{1,3}\n"
+    { .split = "llama3", .name = "llama-bpe", .steps = CL100K, .ignores_merges = true },
+    { .split = "llama3", .name = "dbrx", .steps = CL100K },
+    { .split = "qwen2", .name = "qwen2", .steps = "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
+    { .split = "qwen35", .name = "qwen35",
+        .steps = "R" ENGLISH "|" LEAD "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
+    { .split = "tekken", .name = "tekken", .steps = "R" LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}"
+        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
+    { .split = "gpt-4o", .name = "gpt-4o",
+        .steps = "R" LEAD UPPER "*" LOWER "+" ENGLISH "?|" LEAD UPPER "+" LOWER "*" ENGLISH "?|\\p{N}{1,3}"
+        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
+    { .split = "gpt-2", .name = "gpt-2", .steps = "B\n" },
+    { .split = "gpt-2", .name = "gpt-2",
+        .steps = "R'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+\nb\n" },
+    { .split = "digits", .name = "starcoder", .steps = "D\nB\n" },
+    { .split = "deepseek-v3", .name = "deepseek-v3", .steps = "R\\p{N}{1,3}\n"
         "R[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F\xE3\x82\xA0-\xE3\x83\xBF]+\n"
         "R[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
-        "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" REST "\nb\n", false },
-    { "wordpiece", "bert-bge", "BertPreTokenizer\n", false },       /* never the steps of a BPE */
-    { "seed-coder", "seed-coder", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" REST "\nb\n", false },
+        "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" REST "\nb\n" },
+    { .split = "wordpiece", .name = "bert-bge", .steps = "BertPreTokenizer\n" },      /* never the steps of a BPE */
+    { .split = "seed-coder", .name = "seed-coder",
+        .steps = "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" REST "\nb\n" },
 };
 
 enum { KNOWN = sizeof known / sizeof *known };

@@ -26,7 +26,8 @@ struct fp8_type {
     int mantissa_bits;
     int8_t first_special;           /* without the sign, codes from here up are infinite or NaN */
 };
-static const struct fp8_type E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
+static const struct fp8_type E4M3 = { .e4m3 = true, .mantissa_bits = 3, .first_special = 0x7F },
+    E5M2 = { .mantissa_bits = 2, .first_special = 0x7C };
 
 enum {
     TABLE_PAYS = 64,                /* codes per scale that make a table worthwhile */
