@@ -289,8 +289,10 @@ read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, stru
     bool nested;
     if (memmem(p, n, ".original_module.", 17))
         return true;                            /* a part of an untrained copy */
-    if (!read_nested(&nested, a, t, p, n, tail, memory, err) || nested)
-        return nested && err->kind == ERR_NONE;
+    if (!read_nested(&nested, a, t, p, n, tail, memory, err))
+        return false;
+    if (nested)
+        return true;
     const struct key_word *word = split(a, p, n, &module, &ok, err);
     if (!ok)
         return false;

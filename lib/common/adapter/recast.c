@@ -56,12 +56,11 @@ recast_open_text(struct hf_text *text, struct recast *r, enum hf_file file, stru
     const char *folder = r->adapter.folder;
     char *path = folder_path(folder, strlen(folder), hf_file_name(file), err);
     *text = (struct hf_text){ .name = hf_file_name(file) };
-    if (!path)
-        return false;
-    if (small_file_exists(path, &r->job->model->inputs, err))
+    bool exists = false, ok = path && small_file_exists(&exists, path, &r->job->model->inputs, err);
+    if (exists)
         return open_text(text, r, file, path, err);
     free(path);
-    return err->kind == ERR_NONE;
+    return ok;
 }
 
 /* Sets *path to the config.json of a model: of a directory, a file, or a name in a store. The caller frees it. */

@@ -422,26 +422,27 @@ look_up(const struct tower *t, const char *p, size_t n, bool flat, const struct 
     return NULL;
 }
 
-static const struct tower_name *
-look_up_processor(const struct tower *t, const char *p, size_t n, const struct tower_names **in, struct err *err)
+/* Sets *found to the name of a module in an attention processor, or to NULL. */
+static bool
+look_up_processor(const struct tower_name **found, const struct tower *t, const char *p, size_t n, const struct tower_names **in,
+    struct err *err)
 {
     static const char processor[] = ".processor.to_", out[] = ".to_out";
     const char *at = memmem(p, n, processor, sizeof processor - 1);
     struct str name = { 0 };
+    *found = NULL;
     if (!at)
-        return NULL;
+        return true;
     str_add(&name, p, (size_t)(at - p));
     at += strlen(".processor");
     str_add(&name, at, (size_t)(p + n - at));
     if (!name.failed && str_ends(name.p, out))
         str_text(&name, ".0");
-    const struct tower_name *found = NULL;
-    if (!name.failed)
-        found = look_up(t, name.p, name.len, false, in);
-    if (name.failed)
-        err_memory(err, name.room);
+    bool ok = !name.failed || err_memory(err, name.room);
+    if (ok)
+        *found = look_up(t, name.p, name.len, false, in);
     str_clear(&name);
-    return found;
+    return ok;
 }
 
 bool
@@ -457,16 +458,16 @@ towers_find(struct tower_hit hit[TOWER_HITS], size_t *n, struct towers *all, con
     if (number == TOWER_NONE) {
         in = &t->names[true][false];
         found = find_name(in, name, len);
-        if (!found)
-            found = look_up_processor(t, name, len, &in, err);
+        if (!found && !look_up_processor(&found, t, name, len, &in, err))
+            return false;
     }
     for (size_t prefix = SIZE_MAX; !found && number != TOWER_NONE
             && (prefix = longest(rows[number].underscored, name, len, prefix)) != 0;)
         found = look_up(t, name + prefix, len - prefix, true, &in);
     for (size_t prefix = SIZE_MAX; !found && number != TOWER_NONE && (prefix = longest(rows[number].dotted, name, len, prefix)) != 0;) {
         found = look_up(t, name + prefix, len - prefix, false, &in);
-        if (!found)
-            found = look_up_processor(t, name + prefix, len - prefix, &in, err);
+        if (!found && !look_up_processor(&found, t, name + prefix, len - prefix, &in, err))
+            return false;
     }
-    return err->kind == ERR_NONE && (!found || towers_resolve(hit, n, in, found, name, len, err));
+    return !found || towers_resolve(hit, n, in, found, name, len, err);
 }

@@ -158,8 +158,8 @@ pick(const struct encoder **assigned, struct costs *costs, struct job *job, stru
     const struct command *cmd = job->cmd;
     const struct choice *choice = &job->choice;
     uint64_t least, n, target = target_of(cmd, choice);
-    bool fits = assign_encoders(costs->pick, costs->options, choice->n, job->ncandidates, 0, &least, err);
-    if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, job, err))
+    if (!assign_encoders(costs->pick, costs->options, choice->n, job->ncandidates, 0, &least, err)
+        || !try_picks(&n, assigned, costs, job, err))
         return false;
     if (n > target)
         return err_set(err, ERR_USAGE, "--target-%s too small: the smallest possible output of these --candidates is %"

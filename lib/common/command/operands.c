@@ -106,8 +106,10 @@ operands_describe(struct adapter_facts **facts, const char *file, struct model *
 {
     bool is;
     const struct kernels *k;
-    if (!adapter_recognize(&is, model->catalog, file, err) || !is)
-        return err->kind == ERR_NONE;
+    if (!adapter_recognize(&is, model->catalog, file, err))
+        return false;
+    if (!is)
+        return true;
     return (k = kernels_values(getenv("AMN_CPU"), err)) != NULL
         && (*facts = adapter_describe(file, model, k, &cli->limits, err)) != NULL;
 }

@@ -44,8 +44,10 @@ describe_input(struct exact_source *s, const struct weight *w, const struct exac
     const struct tensor *t;
     const float *list = NULL;
     uint64_t n = 0, numel = 0, matrices = w->shape.rank == 3 ? shape_dim(&w->shape, 0) : 1;
-    if (!find_input(&t, s, w, reader->catalog, err) || !t)
-        return !t && err->kind == ERR_NONE;
+    if (!find_input(&t, s, w, reader->catalog, err))
+        return false;
+    if (!t)
+        return true;
     shape_numel(&w->shape, &numel);
     s->has_input = true;
     if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &n) || n == 0 || (n != 1 && n != matrices)) {

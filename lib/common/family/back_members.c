@@ -112,8 +112,10 @@ set_back(struct scope *scope, const struct family_member *row, json_t *given, st
     json_t *value = NULL;
     bool yes;
     char path[512];
-    if (!expr_true(&yes, row->when, scope, 0, err) || !yes)
-        return err->kind == ERR_NONE;
+    if (!expr_true(&yes, row->when, scope, 0, err))
+        return false;
+    if (!yes)
+        return true;
     bool ok = family_member_value(&value, row, scope, err);
     if (ok && json_is_null(value) && !json_object_get(given, row->name))
         json_object_del(scope->config, row->name);
@@ -129,8 +131,10 @@ set_const(struct scope *scope, const struct family_const *row, struct str *const
 {
     bool yes;
     char path[512];
-    if (!expr_true(&yes, row->when, scope, 0, err) || !yes)
-        return err->kind == ERR_NONE;
+    if (!expr_true(&yes, row->when, scope, 0, err))
+        return false;
+    if (!yes)
+        return true;
     if (!path_of(path, row->name) || get(scope->config, path))
         return true;
     str_format(constants, "%s%s", constants->len != 0 ? ", " : "", row->name);

@@ -60,9 +60,9 @@ read_tree(json_t **root, struct model *model, const char *path, struct err *err)
     const char *text = NULL;
     size_t n = 0;
     char *full = folder_path(model->folder, strlen(model->folder), path, err);
-    bool ok = full != NULL;
+    bool exists = false, ok = full && small_file_exists(&exists, full, &model->inputs, err);
     *root = NULL;
-    if (ok && small_file_exists(full, &model->inputs, err)) {
+    if (exists) {
         ok = small_file_open(&src, full, false, SMALL_FILE_MAX, catalog_budget(model->catalog), path, &text, &n,
             &model->inputs, err);
         /* modules.json is a list, which tree_read() takes as a member. */
@@ -75,7 +75,7 @@ read_tree(json_t **root, struct model *model, const char *path, struct err *err)
         source_close(src);
     }
     free(full);
-    return ok && err->kind == ERR_NONE;
+    return ok;
 }
 
 /* Warns of modules that GGUF has no place for. */
@@ -262,8 +262,10 @@ read_member(const struct file_members *m, const char *name, struct err *err)
     json_t *tree = NULL;
     if (json_object_get(m->c->tokenizer_config, name))
         return true;
-    if (!hf_value_members(&value, &name, 1, m->whole, err) || !value.p)
-        return err->kind == ERR_NONE;
+    if (!hf_value_members(&value, &name, 1, m->whole, err))
+        return false;
+    if (!value.p)
+        return true;
     str_text(&wrapped, "{\"x\":");
     str_add(&wrapped, value.p, value.n);
     str_text(&wrapped, "}");

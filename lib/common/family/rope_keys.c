@@ -197,8 +197,10 @@ llama3(json_t *rope, struct model *model, struct err *err)
     float x[FAMILY_MADE_MAX];
     size_t n;
     struct llama3_rope r = { .theta = json_number_value(json_object_get(rope, "rope_theta")) };
-    if (!read_factors(x, &n, model, err) || n == 0)
-        return err->kind == ERR_NONE;
+    if (!read_factors(x, &n, model, err))
+        return false;
+    if (n == 0)
+        return true;
     if (!llama3_solve(&r, x, n))
         return err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "not the frequency factors of rope_type llama3", factors_name);
     return back_set(rope, "rope_type", json_string("llama3"), err) && back_set(rope, "factor", json_real(push_real_of((float)r.factor)), err)

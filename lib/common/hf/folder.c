@@ -127,9 +127,10 @@ hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
 static bool
 open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct model *model, struct err *err)
 {
-    if (!small_file_exists(path, &model->inputs, err))
-        return err->kind == ERR_NONE;
-    return small_file_open(&folder->src[i], path, false, TOKENIZER_MAX, catalog_budget(model->catalog), names[i],
+    bool exists;
+    if (!small_file_exists(&exists, path, &model->inputs, err))
+        return false;
+    return !exists || small_file_open(&folder->src[i], path, false, TOKENIZER_MAX, catalog_budget(model->catalog), names[i],
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);
 }
 

@@ -116,8 +116,8 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
         "quantization_config.json", "quantize_config.json", "quant_config.json" };
     for (size_t i = 0; i < CATALOG_CONFIGS - 1; i++) {
         char *path = folder_path(dir, n, names[i], err);
-        bool there = path && small_file_exists(path, inputs, err);
-        bool ok = path && err->kind == ERR_NONE && (!there || configs_read_config(catalog, path, false, inputs, err));
+        bool there = false;
+        bool ok = path && small_file_exists(&there, path, inputs, err) && (!there || configs_read_config(catalog, path, false, inputs, err));
         if (ok && !there && inputs->fetch)
             catalog_note(catalog, "%s cannot be fetched, so it counts as absent", names[i]);
         free(path);

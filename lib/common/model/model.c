@@ -322,18 +322,15 @@ open_fetched_directory(struct model *m, const char *dir, const struct model_opti
         n = strlen(dir);
     const char *name;
     char *path = NULL;
-    bool there = false;
-    for (size_t i = 0; !there && err->kind == ERR_NONE && (name = candidates_usual(i)) != NULL; i++) {
+    bool there = false, ok = true;
+    for (size_t i = 0; ok && !there && (name = candidates_usual(i)) != NULL; i++) {
         free(path);
         path = folder_path(dir, n, name, err);
-        there = path && small_file_exists(path, &m->inputs, err);
+        ok = path && small_file_exists(&there, path, &m->inputs, err);
     }
-    bool ok;
     if (there)
         ok = keep_folder(m, dir, n, err) && open_file(m, path, false, err) && add_configs(m, path, options, err);
-    else if (err->kind != ERR_NONE)
-        ok = false;
-    else
+    else if (ok)
         ok = err_set(err, ERR_OPEN, "the fetch command found no model in the directory "
             "under a usual name, such as model.safetensors.index.json: give the file");
     free(path);

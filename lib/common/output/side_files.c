@@ -146,10 +146,11 @@ find_fetched(struct side_files *f, const char *name, struct err *err)
 {
     struct model *m = f->model;
     char *path = folder_path(m->folder, strlen(m->folder), name, err);
-    if (path && small_file_exists(path, &m->inputs, err))
-        names_add(&f->names, name, strlen(name), err);
+    bool exists = false;
+    bool ok = path && small_file_exists(&exists, path, &m->inputs, err)
+        && (!exists || names_add(&f->names, name, strlen(name), err));
     free(path);
-    return err->kind == ERR_NONE;
+    return ok;
 }
 
 /* Lists the files of a module. A fetched one has the usual ones: its configuration, and weights. */
@@ -182,7 +183,7 @@ find_modules(struct side_files *f, struct err *err)
     const char *text;
     size_t n;
     char *path = folder_path(m->folder, strlen(m->folder), HF_MODULE_LIST, err);
-    bool there = path && small_file_exists(path, &m->inputs, err), ok = path && err->kind == ERR_NONE;
+    bool there = false, ok = path && small_file_exists(&there, path, &m->inputs, err);
     if (ok && there)
         ok = small_file_open(&src, path, false, SMALL_FILE_MAX, catalog_budget(m->catalog), HF_MODULE_LIST, &text, &n, &m->inputs, err)
             && hf_folder_modules(&modules, text, n, err);
@@ -200,14 +201,13 @@ find_usual(struct side_files *f, struct err *err)
 {
     struct model *m = f->model;
     const char *name;
-    for (size_t i = 0; err->kind == ERR_NONE && (name = hf_folder_usual(i)) != NULL; i++)
-        if (is_copied(f, m->folder, "", name, name))
-            find_fetched(f, name, err);
-    if (err->kind == ERR_NONE)
-        find_modules(f, err);
+    bool ok = true;
+    for (size_t i = 0; ok && (name = hf_folder_usual(i)) != NULL; i++)
+        ok = !is_copied(f, m->folder, "", name, name) || find_fetched(f, name, err);
+    ok = ok && find_modules(f, err);
     catalog_warn(m->catalog, "a fetched directory cannot be listed: copied are %zu files with usual names, such as tokenizer.json",
         f->names.n);
-    return err->kind == ERR_NONE;
+    return ok;
 }
 
 bool

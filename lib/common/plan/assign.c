@@ -86,10 +86,10 @@ assign_encoders(size_t *pick, const struct assign_option *options, size_t n, siz
         nsteps += hull(steps + nsteps, o, each, i, pick[i]);
     }
     *least = used;
-    ok = ok && used <= most;
-    if (ok)
+    bool fits = ok && used <= most;
+    if (fits)
         qsort(steps, nsteps, sizeof *steps, assign_compare);
-    for (size_t i = 0; ok && i < nsteps; i++) {
+    for (size_t i = 0; fits && i < nsteps; i++) {
         const struct assign_step *s = &steps[i];
         if (taken[s->weight] != s->order || s->nbytes > most - used) {
             price = price > s->gain ? price : s->gain;          /* only the first one matters */
@@ -101,5 +101,5 @@ assign_encoders(size_t *pick, const struct assign_option *options, size_t n, siz
     }
     free(steps);
     free(taken);
-    return ok && assign_refine(pick, options, n, each, most, price, err);
+    return ok && (!fits || assign_refine(pick, options, n, each, most, price, err));
 }

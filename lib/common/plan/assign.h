@@ -21,7 +21,7 @@ struct assign_option {
  * then repeatedly takes the step on the lower hull of a weight's options that removes most noise per byte; steps that no
  * longer fit are skipped. plan/assign_refine.h then improves the pick: no swap of two weights lowers the noise, and if the
  * search ends within ASSIGN_NODES steps, as it does for seven weights and eight encoders, the pick is optimal. Sets *least
- * to the smallest possible size. Returns false if that exceeds `most`, or with ERR_MEMORY. */
+ * to the smallest possible size; if that exceeds `most`, the picks are the smallest. Fails with ERR_MEMORY or ERR_LIMIT. */
 bool assign_encoders(size_t *pick, const struct assign_option *options, size_t n, size_t each, uint64_t most, uint64_t *least,
     struct err *err);
 

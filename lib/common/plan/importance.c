@@ -48,22 +48,24 @@ importance_clear(struct importance *im)
     *im = (struct importance){ 0 };
 }
 
-const float *
-importance_of(const struct importance *im, const struct tensor *t, uint64_t cols, uint64_t *matrices, struct err *err)
+bool
+importance_of(const float **found, const struct importance *im, const struct tensor *t, uint64_t cols, uint64_t *matrices, struct err *err)
 {
     uint32_t number;
     uint64_t many = t->shape.rank >= 3 ? shape_dim(&t->shape, t->shape.rank - 3) : 1, all;
     char shown[STR_SHOWN];
+    *found = NULL;
     if (!table_find(&im->names, importance_name_of, im, t->name, t->name_len, &number))
-        return NULL;
+        return true;
     const struct importance_entry *entry = &im->list[number];
     if (entry->n == cols)
         *matrices = 1;
     else
         *matrices = many;
-    if (num_mul(&all, cols, *matrices) && entry->n == all)
-        return entry->values;
-    err_set(err, ERR_MALFORMED, "tensor %s: the importance matrix has %" PRIu64 " columns, the tensor %" PRIu64
+    if (num_mul(&all, cols, *matrices) && entry->n == all) {
+        *found = entry->values;
+        return true;
+    }
+    return err_set(err, ERR_MALFORMED, "tensor %s: the importance matrix has %" PRIu64 " columns, the tensor %" PRIu64
         " (importance matrix of another model?)", str_shown(shown, t->name, t->name_len), entry->n, cols);
-    return NULL;
 }

@@ -24,10 +24,9 @@ struct importance {
 bool importance_add(struct importance *i, const struct importance_entry *entry, struct err *err);
 void importance_clear(struct importance *i);
 
-/* Returns the values of a weight with this many columns and matrices. *matrices: how many matrices have values of their own,
- * 1 if all share them. Returns NULL if the weight has none; also sets err, ERR_MALFORMED, if the sizes show that the
- * importance matrix belongs to another model. */
-const float *importance_of(const struct importance *i, const struct tensor *t, uint64_t cols, uint64_t *matrices,
+/* Finds the values of a weight with this many columns and matrices; NULL if it has none. *matrices: how many matrices have values of
+ * their own, 1 if all share them. Fails with ERR_MALFORMED if the sizes show that the importance matrix belongs to another model. */
+bool importance_of(const float **found, const struct importance *i, const struct tensor *t, uint64_t cols, uint64_t *matrices,
     struct err *err);
 
 #endif

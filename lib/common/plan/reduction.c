@@ -153,13 +153,12 @@ reduction_weigh(struct encoding *e, const struct reduction *r, struct err *err)
 {
     uint64_t matrices = 1;
     char shown[STR_SHOWN];
-    e->importance = importance_of(&r->importance, &e->weight, e->cols, &matrices, err);
+    if (!importance_of(&e->importance, &r->importance, &e->weight, e->cols, &matrices, err))
+        return false;
     if (matrices > 1)
         e->matrix_rows = e->rows / matrices;
     else
         e->matrix_rows = 0;
-    if (err->kind != ERR_NONE)
-        return false;
     return e->importance || !encode_needs_importance(e->encoder->type) || err_set(err, ERR_USAGE,
         "tensor %s: %s requires an importance matrix%s", str_shown(shown, e->weight.name, e->weight.name_len), e->encoder->label,
         r->importance.n != 0 ? ", and --imatrix has no entry for it" : ": use --imatrix FILE");

@@ -32,21 +32,23 @@ small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t ma
 }
 
 bool
-small_file_exists(const char *path, struct inputs *inputs, struct err *err)
+small_file_exists(bool *exists, const char *path, struct inputs *inputs, struct err *err)
 {
     struct source *src = NULL;
     const uint8_t *p;
     uint64_t have;
     struct err why;
     struct stat st;
-    if (!inputs_fetch(inputs, path))    /* a dangling link counts, too: it is an error */
-        return lstat(path, &st) == 0 || !(errno == ENOENT || errno == ENOTDIR);
+    if (!inputs_fetch(inputs, path)) {  /* a dangling link counts, too: it is an error */
+        *exists = lstat(path, &st) == 0 || !(errno == ENOENT || errno == ENOTDIR);
+        return true;
+    }
     err_init(&why);
     fetch_once(inputs->fetch, true);
-    bool there = source_open(&src, path, false, inputs, &why) && source_head(src, 1, &p, &have, &why) && have != 0;
+    *exists = source_open(&src, path, false, inputs, &why) && source_head(src, 1, &p, &have, &why) && have != 0;
     fetch_once(inputs->fetch, false);
     source_close(src);
     if (why.kind == ERR_MEMORY)
         *err = why;
-    return there;
+    return why.kind != ERR_MEMORY;
 }

@@ -13,8 +13,8 @@ enum { SMALL_FILE_MAX = 16 << 20 };     /* size limit of config.json and the lik
 bool small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t max, struct budget *budget, const char *what,
     const char **text, size_t *n, struct inputs *inputs, struct err *err);
 
-/* Returns true if a file exists, or cannot be accessed for another reason than its absence. A file that would be fetched is
- * fetched once, and exists if the command succeeds and prints something. */
-bool small_file_exists(const char *path, struct inputs *inputs, struct err *err);
+/* Sets *exists for a file that exists, or cannot be accessed for another reason than its absence. A file that would be fetched is
+ * fetched once, and exists if the command succeeds and prints something. Fails with ERR_MEMORY. */
+bool small_file_exists(bool *exists, const char *path, struct inputs *inputs, struct err *err);
 
 #endif

@@ -188,8 +188,10 @@ read_begin(struct begin *b, struct source *src, bool *good, struct err *err)
     static const char object[] = "/data.pkl";
     struct local l;
     *b = (struct begin){ .align = 64 };
-    if (!read_local(&l, src, 0, good, err) || !*good)
-        return err->kind == ERR_NONE;
+    if (!read_local(&l, src, 0, good, err))
+        return false;
+    if (!*good)
+        return true;
     size_t n = sizeof object - 1;
     *good = l.flags == FLAGS && l.name_len > n && memcmp(l.name + l.name_len - n, object, n) == 0
         && !memchr(l.name, '/', l.name_len - n);
@@ -480,8 +482,10 @@ checkpoint_zip_forward(struct catalog *c, struct source *src, uint32_t file, con
     uint64_t have;
     bool good = false;
     *done = false;
-    if (!read_begin(&begin, src, &good, err) || !good)
-        return err->kind == ERR_NONE;
+    if (!read_begin(&begin, src, &good, err))
+        return false;
+    if (!good)
+        return true;
     if (!source_head(src, begin.end + HEADER + UINT16_MAX, &head, &have, err))
         return false;
     struct pass *pass = new_pass(&begin, src, head, options, err);
