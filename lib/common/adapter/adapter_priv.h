@@ -89,12 +89,6 @@ bool adapter_names_factor(const struct tensor *t);
 /* Sorts the tensors of the file into modules. Fails for a tensor that has no place in one, or whose elements cannot be decoded. */
 bool adapter_read_keys(struct adapter *a, const struct adapter_job *job, struct err *err);
 
-/* Returns the module of this name, adding it if necessary; `name` is borrowed. NULL on failure. */
-struct adapter_module *adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err);
-
-/* Sets a factor. Fails with ERR_MALFORMED if the module has it already. */
-bool adapter_set_factor(struct adapter_module *m, enum factor_role role, const struct tensor *t, struct err *err);
-
 /* Checks adapter_config.json as a whole: refuses types and variants by name, and members whose effect is not known. */
 bool adapter_check_config(const struct adapter *a, struct err *err);
 
@@ -122,9 +116,6 @@ bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, st
 /* Return true for the input embedding of a language model, and for its head, by the end of the module's name. */
 bool adapter_is_embedding(const struct adapter_module *m);
 bool adapter_is_head(const struct adapter_module *m);
-
-/* Sets rank and scale as the config has them for a path: the module's, or a path of a parameter in the module. */
-bool adapter_configure(struct adapter_module *m, const struct adapter *a, const char *path, size_t n, struct err *err);
 
 /* Sets *yes if the name of a module matches an expression of adapter_config.json, put into a format. Fails with ERR_UNSUPPORTED,
  * naming `member`, if the expression is not supported. */

@@ -97,7 +97,8 @@ adapter_is_head(const struct adapter_module *m)
     return ends_with(m, last);
 }
 
-struct adapter_module *
+/* Returns the module of this name, adding it if necessary; `name` is borrowed. NULL on failure. */
+static struct adapter_module *
 adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err)
 {
     uint32_t number = (uint32_t)a->n;
@@ -113,7 +114,8 @@ adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err
     return &list[number];
 }
 
-bool
+/* Sets a factor. Fails with ERR_MALFORMED if the module has it already. */
+static bool
 adapter_set_factor(struct adapter_module *m, enum factor_role role, const struct tensor *t, struct err *err)
 {
     char shown[STR_SHOWN];

@@ -54,7 +54,8 @@ find_pattern(const json_t **out, const struct adapter *a, const char *member, co
     return true;
 }
 
-bool
+/* Sets rank and scale as the config has them for a path: the module's, or a path of a parameter in the module. */
+static bool
 adapter_configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
 {
     const json_t *r = adapter_member(a, "r"), *alpha = adapter_member(a, "lora_alpha");

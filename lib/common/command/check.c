@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/check_blobs.h"
 #include "model/blobs.h"
 #include "model/manifest.h"
 #include "report/ndjson.h"

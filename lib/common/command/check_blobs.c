@@ -1,4 +1,4 @@
-#include "command/check_blobs.h"
+#include "command/check.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "family/back_members.h"
+#include "family/back_priv.h"
 
 #include <string.h>
 

@@ -4,6 +4,9 @@
 
 #include "family/back_rows.h"
 #include "family/rows_priv.h"
+#include "family/scope.h"
+#include "model/model.h"
+#include "tokenizer/back_tokens.h"
 
 /* The rows of one HF name: they take parts of one source. */
 struct back_group {
@@ -63,5 +66,26 @@ enum back_form { BACK_ELEMENTS, BACK_CODES, BACK_SCALES };       /* codes, scale
 
 bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, enum back_form form,
     struct err *err);
+
+/* --- back_read.c */
+
+/* Checks that the keys of rows exist which have no '?', in the file or among `keys`, which back_keys_of() made, for a scope of
+ * members. Fails with ERR_MALFORMED, naming the key; with `allow` warns. */
+bool back_read_check(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err);
+
+/* Warns once about the keys of the architecture that nothing reads, except keys of towers, for a scope of keys. */
+bool back_read_warn_unread(struct scope *scope, struct model *model, struct err *err);
+
+/* --- back_members.c */
+
+/* Fills scope->config, an empty object, in this order: members that a `key` row copies, rope_parameters, vocab_size, `back` rows,
+ * `const` rows, tie_word_embeddings, special token ids, architectures, model_type. scope->keys is set. Appends the names of
+ * members that come from `const` rows to `constants`. Fails with ERR_MALFORMED for an expression that cannot be evaluated, and
+ * as rope_keys_back(). */
+bool back_members(struct scope *scope, struct model *model, const struct back_tokens *tokens, struct str *constants,
+    struct err *err);
+
+/* Sets *hf to the first `hf` row that holds; without one, to the first without a condition; else to NULL. */
+bool back_members_class(const struct family_hf **hf, struct scope *scope, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "family/back_read.h"
+#include "family/back_priv.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/tree.h"
-#include "hf/front_matter.h"
 #include "hf/title.h"
 #include "writer/put.h"
 

@@ -3,6 +3,8 @@
 #ifndef HF_CARD_H
 #define HF_CARD_H
 
+#include <jansson.h>
+
 #include "hf/folder.h"
 #include "writer/keys.h"
 
@@ -11,5 +13,12 @@
  * with ERR_MALFORMED for a bad config.json. */
 bool hf_card_put(struct keys *keys, const struct hf_text *card, const struct hf_text *config, const char *name, double params,
     struct catalog *warnings, struct err *err);
+
+/* --- front_matter.c: the YAML at the top of a model card, README.md, between two lines "---" */
+
+/* Sets *front to an object with the members of the top level that are strings, or lists of strings. A member of another type or
+ * form is null; of two with the same name the last one counts. *front is an empty object without front matter; the caller frees it.
+ * Fails with ERR_MEMORY. */
+bool hf_front_matter(json_t **front, const struct hf_text *card, struct err *err);
 
 #endif

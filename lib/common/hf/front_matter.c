@@ -1,4 +1,4 @@
-#include "hf/front_matter.h"
+#include "hf/card.h"
 
 #include <string.h>
 #include <strings.h>

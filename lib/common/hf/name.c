@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/bytes.h"
-#include "hf/front_matter.h"
+#include "hf/card.h"
 #include "hf/member.h"
 #include "hf/title.h"
 

@@ -266,7 +266,8 @@ model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to)
     *from = num_min(*from, *to);
 }
 
-uint64_t
+/* Returns the offset where header and data of the first file end. Meant for models of one file, such as a pipe. */
+static uint64_t
 model_end(const struct model *m)
 {
     uint64_t from, end;

@@ -75,9 +75,6 @@ bool model_list_check_overwrite(char *const *operands, size_t n, const struct mo
 /* Sets [*from, *to) to the byte range that holds the tensor data of a file; the range is empty if the file has none. */
 void model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to);
 
-/* Returns the offset where header and data of the first file end. Meant for models of one file, such as a pipe. */
-uint64_t model_end(const struct model *m);
-
 /* Makes pipes and deflated members seekable by copying them to a temporary file, and checks the end of a pipe. Does nothing
  * for other files. */
 bool model_spool(struct model *m, struct err *err);

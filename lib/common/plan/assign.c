@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/num.h"
-#include "plan/assign_refine.h"
 
 /* A step from one option of a weight to the next on its hull. */
 struct assign_step {

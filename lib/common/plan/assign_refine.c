@@ -1,4 +1,4 @@
-#include "plan/assign_refine.h"
+#include "plan/assign.h"
 
 #include <stdlib.h>
 #include <string.h>

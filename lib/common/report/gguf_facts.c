@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/gguf_names.h"
 
 enum { KEY_ROOM = 256 };
 

@@ -2,7 +2,10 @@
 #ifndef REPORT_GGUF_FACTS_H
 #define REPORT_GGUF_FACTS_H
 
+#include <stdint.h>
+
 #include "catalog/catalog.h"
+#include "dtype/dtype.h"
 
 /* Values are borrowed from the catalog, have any type, and are NULL if the file does not declare them. */
 struct gguf_facts {
@@ -17,5 +20,13 @@ struct gguf_facts {
 
 /* Collects the facts. Returns false if the catalog was not read from a GGUF file. */
 bool gguf_facts_find(struct gguf_facts *facts, const struct catalog *catalog);
+
+/* --- gguf_names.c */
+
+/* Returns a static name such as "Q4_K - Medium"; "unknown, may not work" for an unknown id. */
+const char *gguf_names_file_type(uint64_t id);
+
+/* Returns llama.cpp's static name for a file without the key whose most frequent tensor type is this one. */
+const char *gguf_names_guess(enum dtype dtype);
 
 #endif

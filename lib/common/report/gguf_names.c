@@ -1,4 +1,4 @@
-#include "report/gguf_names.h"
+#include "report/gguf_facts.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The kinds and stacks of a map, and their labels. */
-#include "report/loss_map_priv.h"
+#include "report/loss_map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report/loss_map_priv.h"
+#include "report/loss_map.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -79,4 +79,9 @@ unsigned loss_map_level(const struct loss_map *map, double sqnr);
 /* Returns a distance between ticks, 1, 2, 5, 10 and so on, that cuts the span into at most so many. */
 double loss_map_step(double span, unsigned most);
 
+/* --- loss_kinds.c */
+
+/* Sets places, kinds and stacks, except for the cells of a stack. */
+bool loss_map_add_kinds(struct loss_map *map, struct err *err);
+
 #endif

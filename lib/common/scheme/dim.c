@@ -51,19 +51,6 @@ dim_is_one_each(const struct tensor *t, const struct tensor *codes)
         && n == shape_dim(&codes->shape, 0) && shape_dim(&t->shape, 0) == n);
 }
 
-bool
-dim_covers(uint64_t n, uint64_t k)
-{
-    if (k == 0)
-        return n == 0;
-    if (n % k == 0)
-        return true;
-    for (uint64_t b = 1; b < n && b <= UINT64_C(1) << 62; b *= 2)
-        if (num_ceil_div(n, b) == k)
-            return true;
-    return false;
-}
-
 enum dim_axis
 dim_axis(uint64_t n, uint64_t k, uint64_t *block)
 {

@@ -23,10 +23,6 @@ bool dim_is_one(const struct tensor *t);
 /* Returns true for a single value, or one for each expert of the codes. */
 bool dim_is_one_each(const struct tensor *t, const struct tensor *codes);
 
-/* Returns true if k scales can cover n elements: in groups of n/k, or in blocks of a power of two, where the last block
- * may be short. */
-bool dim_covers(uint64_t n, uint64_t k);
-
 /* Finds the number of elements that share a scale along an axis of n elements and k scales, from these two numbers alone.
  * Returns DIM_AXIS_TWO if two block sizes fit equally well; *block is then one of them. */
 enum { DIM_USUAL = 128 };

@@ -53,7 +53,8 @@ back_key_string(const struct catalog *catalog, const char *key)
     return (struct hf_string){ m->value.as.s.p, m->value.as.s.n };
 }
 
-bool
+/* Returns the boolean of a key; *has is false if it is missing. */
+static bool
 back_key_bool(const struct catalog *catalog, const char *key, bool *has)
 {
     const struct meta *m = catalog_meta_find(catalog, key);

@@ -58,7 +58,4 @@ const char *back_role_name(enum back_role role);
 /* Returns the string of a key, empty if it is missing or of another type. */
 struct hf_string back_key_string(const struct catalog *catalog, const char *key);
 
-/* Returns the boolean of a key; *has is false if it is missing. */
-bool back_key_bool(const struct catalog *catalog, const char *key, bool *has);
-
 #endif

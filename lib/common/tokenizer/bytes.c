@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Printable bytes encode themselves; the rest, in order, become U+0100 and up. Source: bytes_to_unicode(). */
-int
+static int
 bytes_of(uint32_t code)
 {
     if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))

@@ -149,9 +149,6 @@ bool tekken_put(struct keys *keys, struct vocab *v, struct err *err);
 
 /* GPT-2's alphabet: a character for each byte. */
 
-/* Returns the byte that a character encodes, or -1 if it is not in the alphabet. */
-int bytes_of(uint32_t code);
-
 /* Decodes base64, with or without padding, into the characters of its bytes. *text is empty if it is not base64. Fails only
  * with ERR_MEMORY. */
 bool bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err);

@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "writer/file_type.h"
-#include "writer/known_keys.h"
 #include "writer/meta_text.h"
 #include "writer/stale.h"
 

@@ -1,4 +1,4 @@
-#include "writer/known_keys.h"
+#include "writer/keys_priv.h"
 
 #include <stddef.h>
 #include <string.h>
