@@ -107,14 +107,25 @@ back_run(float *restrict y, const uint8_t *restrict q, size_t n, const struct in
         scalar->back(y + i, q + i, n - i, g, rule);
 }
 
+/* Finds the group of n values by their range, or, if all are NaN, by the values. */
+static ALWAYS_INLINE void
+find_run(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule, float min, float max,
+    const struct int_method *scalar)
+{
+    float ends[2] = { min, max };
+    avx2_encode_int_range(&ends[0], &ends[1], x, n);
+    if (ends[0] <= ends[1])
+        scalar->find(g, ends, 2, rule);
+    else
+        scalar->find(g, x, n, rule);
+}
+
 /* --- the families */
 
 static void
 ct_find(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule)
 {
-    float ends[2] = { 0, 0 };
-    avx2_encode_int_range(&ends[0], &ends[1], x, n);
-    encode_int_ct.find(g, ends, 2, rule);
+    find_run(g, x, n, rule, 0, 0, &encode_int_ct);
 }
 
 static void
@@ -137,9 +148,7 @@ ct_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct int
 static void
 gptq_find(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule)
 {
-    float ends[2] = { 0, 0 };
-    avx2_encode_int_range(&ends[0], &ends[1], x, n);
-    encode_int_gptq.find(g, ends, 2, rule);
+    find_run(g, x, n, rule, 0, 0, &encode_int_gptq);
 }
 
 static void
@@ -157,12 +166,7 @@ gptq_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct i
 static void
 awq_find(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule)
 {
-    float ends[2] = { INFINITY, -INFINITY };
-    avx2_encode_int_range(&ends[0], &ends[1], x, n);
-    if (ends[0] <= ends[1])
-        encode_int_awq.find(g, ends, 2, rule);
-    else                                /* NaN only */
-        encode_int_awq.find(g, x, n, rule);
+    find_run(g, x, n, rule, INFINITY, -INFINITY, &encode_int_awq);
 }
 
 static void
@@ -180,12 +184,7 @@ awq_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct in
 static void
 mlx_find(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule)
 {
-    float ends[2] = { INFINITY, -INFINITY };
-    avx2_encode_int_range(&ends[0], &ends[1], x, n);
-    if (ends[0] <= ends[1])
-        encode_int_mlx.find(g, ends, 2, rule);
-    else                                /* NaN only */
-        encode_int_mlx.find(g, x, n, rule);
+    find_run(g, x, n, rule, INFINITY, -INFINITY, &encode_int_mlx);
 }
 
 static void
