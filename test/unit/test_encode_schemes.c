@@ -45,6 +45,16 @@ compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
 }
 
 static bool
+read_largest(void *of, const struct encode_extent *at, float *y, float *x, struct err *err)
+{
+    for (size_t r = 0; r < at->rows; r++, y += (at->cols + at->group - 1) / at->group) {
+        read_floats(of, at->first + r * at->cols, at->cols, x, err);
+        encode_absmax(y, x, at->cols, at->group);
+    }
+    return true;
+}
+
+static bool
 make_part(struct encode_run *run, unsigned part, uint64_t numel, struct err *err)
 {
     const struct encode_part *p = &made.e.part[part];
@@ -55,7 +65,10 @@ make_part(struct encode_run *run, unsigned part, uint64_t numel, struct err *err
         return true;
     }
     run->n = p->elems ? (size_t)numel : 0;
-    if (p->elems)
+    run->most = run->back;
+    if (p->most)
+        read_largest(run->of, &(const struct encode_extent){ 0, 1, run->n, p->most }, run->back, run->x, err);
+    else if (p->elems)
         read_floats(run->of, 0, run->n, run->x, err);
     return made.e.encoder->encode(&made.e, run, part, 0, (nbytes + p->grain - 1) / p->grain, made.part[part], err);
 }
@@ -68,7 +81,7 @@ encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum
     static uint8_t packed[2 * SHAPE_DIM];
     const uint64_t dim[] = { rows, cols };
     const struct encode_options options = { 0 };
-    struct encode_run run = { .kernels = k, .read = read_floats, .of = (void *)x, .x = room, .facts = facts,
+    struct encode_run run = { .kernels = k, .read = read_floats, .largest = read_largest, .of = (void *)x, .x = room, .facts = facts,
         .compare = compare, .back = back_room, .room = scratch };
     shape_pack(packed, dim, 2);
     memset(&made, 0, sizeof made);
@@ -305,6 +318,27 @@ absmax_agrees(const struct kernels *a, const struct kernels *b, const struct res
     return memcmp(r[0].floats.end - bytes, r[1].floats.end - bytes, bytes) == 0;
 }
 
+/* Codes of 16 bits, which the bits of floats serve as, at an odd address. The definition is checked by their values. */
+static bool
+absmax_of_agrees(const struct kernels *a, const struct kernels *b, const struct results r[2], const float *x, size_t n, size_t group)
+{
+    static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16 };
+    static uint8_t codes[2 * MOST + 1];
+    static float wide[MOST], most[MOST];
+    bool same = true;
+    memcpy(codes + 1, x, n * 2);
+    for (size_t i = 0; i < 2; i++) {
+        size_t bytes = (n + group - 1) / group * sizeof(float);
+        a->absmax_of[types[i]]((float *)(void *)(r[0].floats.end - bytes), codes + 1, n, group);
+        b->absmax_of[types[i]]((float *)(void *)(r[1].floats.end - bytes), codes + 1, n, group);
+        a->widen[types[i]](wide, codes + 1, n);
+        a->encode_absmax(most, wide, n, group);
+        same = same && memcmp(r[0].floats.end - bytes, r[1].floats.end - bytes, bytes) == 0
+            && memcmp(r[0].floats.end - bytes, most, bytes) == 0;
+    }
+    return same;
+}
+
 /* Scale and zero point, codes, and decoded values of a group. A zero may have either sign. */
 static bool
 int_agrees(const struct int_method *a, const struct int_method *b, const struct results r[2], const float *x, size_t n,
@@ -349,6 +383,7 @@ test_set(const struct kernels *scalar, const struct kernels *k, struct fence inp
             fill(x, n, kind);
             CHECK_ROW(fp8_agrees(scalar, k, r, x, n, &how), "FP8");
             CHECK_ROW(absmax_agrees(scalar, k, r, x, n, 1 + fence_random() % 300), "absmax");
+            CHECK_ROW(absmax_of_agrees(scalar, k, r, x, n, 1 + fence_random() % 300), "absmax of codes");
             CHECK_ROW(bnb4_agrees(scalar->encode_nf4, k->encode_nf4, r, x, n, block), "NF4");
             CHECK_ROW(bnb4_agrees(scalar->encode_fp4, k->encode_fp4, r, x, n, block), "FP4");
             CHECK_ROW(bnb4_agrees(scalar->encode_fp4_cpu, k->encode_fp4_cpu, r, x, n, block), "FP4 of the CPU");

@@ -131,7 +131,7 @@ add_absmax(struct encoding *e, struct err *err)
     if (!part)
         return false;
     if (!form(e)->nested) {
-        part->elems = (uint32_t)own(e)->blocksize;
+        part->elems = part->most = (uint32_t)own(e)->blocksize;
         return true;
     }
     part->grain = BNB4_NESTED;              /* bnb4_encode() reads the elements */
@@ -185,16 +185,14 @@ bnb4_fit(struct encoding *e, const struct encode_options *options, struct err *e
 
 /* --- absmax */
 
-/* Computes the absmax of each block of n elements that start at a block boundary, and returns the number of blocks. A short
- * last block of the weight gets at least ENCODE_BNB_LEAST. */
-static size_t
-absmax_of(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, float *absmax)
+/* Returns the absmax of a block of n elements, of which `most` is the largest: that of a short last block of the weight is at least
+ * ENCODE_BNB_LEAST. */
+static float
+absmax_of(const struct encoding *e, size_t n, float most)
 {
-    size_t blocksize = (size_t)own(e)->blocksize, count = (size_t)num_ceil_div(n, blocksize);
-    run->kernels->encode_absmax(absmax, x, n, blocksize);
-    if (n % blocksize != 0 && absmax[count - 1] < ENCODE_BNB_LEAST)
-        absmax[count - 1] = ENCODE_BNB_LEAST;
-    return count;
+    if (n % own(e)->blocksize != 0 && most < ENCODE_BNB_LEAST)
+        return ENCODE_BNB_LEAST;
+    return most;
 }
 
 enum { AT_ONCE = ENCODE_FLOATS / 32 };
@@ -210,9 +208,11 @@ read_absmax(const struct encoding *e, const struct encode_run *run, uint64_t fir
     uint64_t at = first * blocksize, end = num_min(numel, (first + count) * blocksize);
     for (uint64_t n; at < end; at += n) {
         n = num_min(end - at, ENCODE_FLOATS);
-        if (!run->read(run->of, at, (size_t)n, run->x, err))
+        const struct encode_extent blocks = { at, 1, (size_t)n, (size_t)blocksize };
+        if (!run->largest(run->of, &blocks, absmax, run->x, err))
             return false;
-        absmax += absmax_of(e, run, run->x, (size_t)n, absmax);
+        absmax += num_ceil_div(n, blocksize);
+        absmax[-1] = absmax_of(e, (size_t)n, absmax[-1]);
     }
     return true;
 }
@@ -299,11 +299,12 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
 }
 
 static void
-encode_scales(const struct encoding *e, const struct encode_run *run, uint8_t *y)
+encode_scales(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
 {
-    float *absmax = run->room;
-    size_t n = absmax_of(e, run, run->x, run->n, absmax);
-    memcpy(y, absmax, n * sizeof *absmax);
+    const size_t last = (size_t)count - 1;
+    float absmax = absmax_of(e, run->n, run->most[last]);
+    memcpy(y, run->most, last * sizeof absmax);
+    memcpy(y + last * sizeof absmax, &absmax, sizeof absmax);
 }
 
 /* Encodes grains of either nested part: 256 codes, or their absmax. */
@@ -333,7 +334,7 @@ bnb4_encode(const struct encoding *e, const struct encode_run *run, unsigned par
         return encode_codes(e, run, first, y, err);
     if (form(e)->nested)
         return encode_nested(e, run, part, first, count, y, err);
-    encode_scales(e, run, y);
+    encode_scales(e, run, count, y);
     return true;
 }
 

@@ -40,22 +40,18 @@ bnb8_fit(struct encoding *e, const struct encode_options *options, struct err *e
         format = encode_add_part(e, module, ".weight_format", DTYPE_U8, NULL, 0, err);
     if (!format)
         return ENCODE_FAIL;
-    scb->elems = (uint32_t)e->cols;
+    scb->elems = scb->most = (uint32_t)e->cols;
     format->bytes = row_major;
     return ENCODE_YES;
 }
 
-/* Fails if a row of finite values has an infinite absmax in F16, because all its codes would be 0. A row with infinite
- * values is encoded as in the reference. */
+/* Fails if a row of finite values, of which `most` is the largest, has an infinite absmax in F16, because all its codes would be 0. A row
+ * with infinite values is encoded as in the reference. */
 static bool
-bnb8_check(const struct encoding *e, const struct encode_run *run, uint64_t row, const float *x, float absmax, struct err *err)
+bnb8_check(const struct encoding *e, uint64_t row, float most, float absmax, struct err *err)
 {
     char name[STR_SHOWN];
-    float most;
-    if (!isinf(absmax))
-        return true;
-    run->kernels->encode_absmax(&most, x, (size_t)e->cols, (size_t)e->cols);
-    return !isfinite(most) || err_set(err, ERR_UNSUPPORTED, "tensor %s: %g in row %" PRIu64 " exceeds 65504, "
+    return !isinf(absmax) || !isfinite(most) || err_set(err, ERR_UNSUPPORTED, "tensor %s: %g in row %" PRIu64 " exceeds 65504, "
         "the F16 limit of bitsandbytes INT8; skip the tensor with --exclude", str_shown(name, e->weight.name,
         e->weight.name_len), (double)most, row);
 }
@@ -69,7 +65,10 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
         const float *x = run->x + r * cols;
         uint8_t *codes = y + r * cols;
         float absmax = run->kernels->encode_int8_row((int8_t *)codes, x, cols);
-        if (!bnb8_check(e, run, first + r, x, absmax, err))
+        float most = absmax;
+        if (isinf(absmax))
+            run->kernels->encode_absmax(&most, x, cols, cols);
+        if (!bnb8_check(e, first + r, most, absmax, err))
             return false;
         if (run->compare)
             run->kernels->int8_row_f32(run->back + r * cols, codes, cols, absmax);
@@ -86,11 +85,8 @@ bnb8_encode(const struct encoding *e, const struct encode_run *run, unsigned par
     if (part == CODES)
         return encode_codes(e, run, first, count, y, err);
     for (uint64_t i = 0; i < count; i++, y += sizeof(float)) {
-        const float *x = run->x + i * e->cols;
-        float absmax;
-        run->kernels->encode_absmax(&absmax, x, (size_t)e->cols, (size_t)e->cols);
-        absmax = half_to_float(half_of_float(absmax));
-        if (!bnb8_check(e, run, first + i, x, absmax, err))
+        float absmax = half_to_float(half_of_float(run->most[i]));
+        if (!bnb8_check(e, first + i, run->most[i], absmax, err))
             return false;
         memcpy(y, &absmax, sizeof absmax);
     }

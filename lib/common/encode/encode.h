@@ -33,6 +33,8 @@ struct encode_part {
     struct shape shape;
     uint32_t grain;                 /* bytes that are encoded together; the last grain of a part may be shorter */
     uint32_t elems;                 /* consecutive elements of the weight that a grain encodes; 0: encode() reads them */
+    uint32_t most;                  /* a part with `elems`: its encode() needs only the largest magnitude of each run of so many
+                                     * elements (run->most). Not of exact encodings */
     uint32_t down, across;          /* if encode() reads them: the rows and columns of a grain, in the grid of struct encode_bands, or
                                      * of a part that panel() encodes */
     const uint8_t *bytes;           /* contents of a part that does not depend on elements, else NULL */
@@ -109,14 +111,24 @@ struct encode_hints {
     bool (*scales)(void *of, uint64_t first, size_t count, const float *x, struct err *err);
 };
 
+/* Groups of elements: `rows` runs of `cols` elements, one after another from element `first` on. */
+struct encode_extent {
+    uint64_t first;
+    size_t rows, cols, group;       /* the last group of a run may be shorter */
+};
+
 /* Callbacks and buffers for encode() and survey(). */
 struct encode_run {
     const struct kernels *kernels;
     /* Reads elements [first, first + count) of the weight, row-major, with F64 rounded to F32. Fails with ERR_MALFORMED if
      * the data are not numbers. */
     bool (*read)(void *of, uint64_t first, size_t count, float *x, struct err *err);
+    /* Reads the largest magnitude of each group, NaN if the group has one. x: a buffer for the elements, at
+     * most ENCODE_FLOATS. Fails like read(). */
+    bool (*largest)(void *of, const struct encode_extent *at, float *y, float *x, struct err *err);
     void *of;
     const float *facts;             /* for encode(): results of the survey */
+    const float *most;              /* for encode() of a part with `most`: they, instead of the elements in x */
     float *x;                       /* buffer of ENCODE_FLOATS; if the part has `elems`, the elements of the grains */
     size_t n;                       /* number of these elements; the last grain of a weight may have fewer */
     /* If not NULL: encode() calls it for the part with the codes, with the elements and their F32 values after decoding:

@@ -89,7 +89,7 @@ add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t r
         part = encode_add_part(e, e->weight.name_len, fp8_form(e)->rule == FP8_COMPRESSED ? "_scale" : "_scale_inv", scales,
             dim, rank, err);
     if (part && fp8_form(e)->share == FP8_ROWS)
-        part->elems = (uint32_t)e->cols;
+        part->elems = part->most = (uint32_t)e->cols;
     return part != NULL;
 }
 
@@ -238,22 +238,21 @@ larger(float a, float b)
 static bool
 survey_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *most, struct err *err)
 {
-    enum { AT_ONCE = ENCODE_MOVED / FP8_BLOCK };
-    float found[AT_ONCE];
+    float *found = run->room;
     uint64_t row = band / fp8_own(e)->grid_rows * fp8_own(e)->rows + band % fp8_own(e)->grid_rows * FP8_BLOCK;
     uint64_t rows = num_min(FP8_BLOCK, fp8_own(e)->rows - row % fp8_own(e)->rows);
-    uint64_t cols = num_min(e->cols, ENCODE_MOVED), step = ENCODE_MOVED / cols;
+    uint64_t cols = num_min(e->cols, ENCODE_MOVED), step = num_min(ENCODE_MOVED / cols, FP8_BLOCK), groups;
     for (uint64_t done = 0; done < rows; done += step)
         for (uint64_t c = 0, n; c < e->cols; c += n) {
             n = num_min(cols, e->cols - c);
             uint64_t count = n < e->cols ? 1 : num_min(step, rows - done);
-            if (!run->read(run->of, (row + done) * e->cols + c, (size_t)(count * n), run->x, err))
+            const struct encode_extent at = { (row + done) * e->cols + c, (size_t)count, (size_t)n, FP8_BLOCK };
+            if (!run->largest(run->of, &at, found, run->x, err))
                 return false;
-            for (uint64_t r = 0; r < count; r++) {
-                run->kernels->encode_absmax(found, run->x + r * n, (size_t)n, FP8_BLOCK);
-                for (uint64_t i = 0; i < num_ceil_div(n, FP8_BLOCK); i++)
-                    most[c / FP8_BLOCK + i] = larger(most[c / FP8_BLOCK + i], found[i]);
-            }
+            groups = num_ceil_div(n, FP8_BLOCK);
+            for (uint64_t r = 0; r < count; r++)
+                for (uint64_t i = 0; i < groups; i++)
+                    most[c / FP8_BLOCK + i] = larger(most[c / FP8_BLOCK + i], found[r * groups + i]);
         }
     for (uint64_t i = 0; i < fp8_own(e)->grid_cols; i++)
         most[i] = factor_of(e, most[i]);
@@ -267,9 +266,9 @@ survey_run(const struct encoding *e, const struct encode_run *run, uint64_t firs
     for (uint64_t n; first < end; first += n) {
         float found;
         n = num_min(end - first, ENCODE_FLOATS);
-        if (!run->read(run->of, first, (size_t)n, run->x, err))
+        const struct encode_extent at = { first, 1, (size_t)n, (size_t)n };
+        if (!run->largest(run->of, &at, &found, run->x, err))
             return false;
-        run->kernels->encode_absmax(&found, run->x, (size_t)n, (size_t)n);
         *most = larger(*most, found);
     }
     return true;
@@ -299,12 +298,11 @@ fp8_settle(const struct encoding *e, float *facts)
 
 /* --- encoding */
 
-/* Returns the factor of element `at`, and reduces *n to the number of elements that share it. With factors by row, x holds
- * the row. */
+/* Returns the factor of an element, and reduces *n to the number of elements that share it. With factors by row, x holds the row. */
 static float
-factor_at(const struct encoding *e, const struct encode_run *run, uint64_t at, const float *x, uint64_t *n)
+factor_at(const struct encoding *e, const struct encode_run *run, uint64_t row, uint64_t col, const float *x, uint64_t *n)
 {
-    uint64_t col = at % e->cols, row = at / e->cols;
+    const struct fp8_encoding *own = fp8_own(e);
     float most;
     switch (fp8_form(e)->share) {
     case FP8_TENSOR:
@@ -315,8 +313,8 @@ factor_at(const struct encoding *e, const struct encode_run *run, uint64_t at, c
         return factor_of(e, most);
     default:
         *n = num_min(*n, num_min(FP8_BLOCK - col % FP8_BLOCK, e->cols - col));
-        row = row / fp8_own(e)->rows * fp8_own(e)->grid_rows + row % fp8_own(e)->rows / FP8_BLOCK;
-        return run->facts[row * fp8_own(e)->grid_cols + col / FP8_BLOCK];
+        row = row / own->rows * own->grid_rows + row % own->rows / FP8_BLOCK;
+        return run->facts[row * own->grid_cols + col / FP8_BLOCK];
     }
 }
 
@@ -326,9 +324,14 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
     enum dtype type = fp8_form(e)->codes;
     struct encode_fp8 how = { .multiplies = fp8_form(e)->rule == FP8_MULTIPLIED, .adds_zero = fp8_form(e)->rule == FP8_COMPRESSED,
         .quotient = fp8_form(e)->rule == FP8_COMPRESSED ? arithmetic(e) : DTYPE_F32 };
+    uint64_t row = first / e->cols, col = first % e->cols;
     for (uint64_t done = 0, n; done < run->n; done += n) {
         n = run->n - done;
-        how.scale = factor_at(e, run, first + done, run->x + done, &n);
+        how.scale = factor_at(e, run, row, col, run->x + done, &n);
+        if ((col += n) == e->cols) {
+            row++;
+            col = 0;
+        }
         float scale = scale_of(e, how.scale);
         (type == DTYPE_F8_E4M3 ? run->kernels->encode_e4m3 : run->kernels->encode_e5m2)(y + done, run->x + done, (size_t)n,
             &how);
@@ -362,10 +365,9 @@ fp8_encode(const struct encoding *e, const struct encode_run *run, unsigned part
         return true;
     }
     for (uint64_t i = 0; i < count; i++, y += e->part[part].grain) {
-        uint64_t ignored = 0;
         float factor;
         if (fp8_form(e)->share == FP8_ROWS)
-            factor = factor_at(e, run, i, run->x + i * e->cols, &ignored);
+            factor = factor_of(e, run->most[i]);
         else
             factor = run->facts[first + i];
         store(y, e->part[part].dtype, scale_of(e, factor));

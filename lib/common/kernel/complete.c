@@ -52,6 +52,8 @@ use_scalar(struct kernels *k)
     k->encode_e4m3 = encode_e4m3;
     k->encode_e5m2 = encode_e5m2;
     k->encode_absmax = encode_absmax;
+    k->absmax_of[DTYPE_BF16] = encode_absmax_bf16;
+    k->absmax_of[DTYPE_F16] = encode_absmax_f16;
     k->encode_e2m1 = encode_e2m1;
     k->encode_most = encode_most;
     k->encode_nf4 = encode_nf4;

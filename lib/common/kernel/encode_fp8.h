@@ -31,6 +31,10 @@ void encode_e5m2(uint8_t *restrict y, const float *restrict x, size_t n, const s
  * is NaN. group is not 0. */
 void encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
 
+/* The same for codes of BF16 or F16, at any address. */
+void encode_absmax_bf16(float *restrict y, const uint8_t *restrict x, size_t n, size_t group);
+void encode_absmax_f16(float *restrict y, const uint8_t *restrict x, size_t n, size_t group);
+
 /* Returns the code nearest to f, with `mantissa` bits and `bias`, as PyTorch casts, with a magnitude of at most `largest`;
  * 0x7F for a NaN. `least`: the bits of the smallest normal value; `magic`: a float whose last place is the smallest
  * subnormal. */

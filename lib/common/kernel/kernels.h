@@ -126,6 +126,7 @@ typedef void kernel_q_split(enum dtype type, uint8_t *restrict q, uint16_t *rest
 /* encode_fp8.h: rounds floats to float8 codes; finds the largest magnitude of each group. */
 typedef void kernel_encode_fp8(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 typedef void kernel_encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
+typedef void kernel_absmax_of(float *restrict y, const uint8_t *restrict x, size_t n, size_t group);
 
 /* encode_mx.h: rounds floats to E2M1; finds the largest magnitude. */
 typedef void kernel_encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n,
@@ -188,6 +189,7 @@ struct kernels {
     kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: no encoder */
     kernel_encode_fp8 *encode_e4m3, *encode_e5m2;
     kernel_encode_absmax *encode_absmax;
+    kernel_absmax_of *absmax_of[DTYPE_COUNT];       /* F16 BF16, else NULL */
     kernel_encode_e2m1 *encode_e2m1;
     kernel_encode_most *encode_most;
     kernel_encode_bnb4 *encode_nf4, *encode_fp4, *encode_fp4_cpu;

@@ -507,21 +507,20 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
     return refuse_nonfinite(elements, first + i, x[i], err);
 }
 
-/* Fails if one of the elements that are held is NaN or infinite. Those of F64 may become infinite as floats: they are not checked. */
+/* Fails if one of the elements that are held is NaN or infinite. Those of 32 and 64 bits are not checked here. */
 static bool
 check_held(const struct kernels *k, struct held *held, struct err *err)
 {
-    struct nonfinite found = { 0 };
     const enum dtype type = held->elements->to;
-    const size_t size = dtype_facts(type)->bytes;
-    held->finite = type != DTYPE_F64;
-    if (held->finite)
-        nonfinite_add(&found, type, held->p, (size_t)held->n);
     float x = 0;
     uint64_t i = 0;
-    if (found.nan + found.infinite == 0)
+    if (!k->absmax_of[type])
         return true;
-    for (k->widen[type](&x, held->p, 1); isfinite(x); k->widen[type](&x, held->p + ++i * size, 1))
+    k->absmax_of[type](&x, held->p, (size_t)held->n, (size_t)held->n);
+    held->finite = isfinite(x);
+    if (held->finite)
+        return true;
+    for (k->widen[type](&x, held->p, 1); isfinite(x); k->widen[type](&x, held->p + ++i * 2, 1))
         ;
     return refuse_nonfinite(held->elements, held->first + i, x, err);
 }
@@ -576,6 +575,29 @@ block_floats(const struct reading *how, const struct piece *elements, uint64_t f
             how->kernels->widen[elements->to](x + done, y, now);
     }
     return how->nonfinite || all_finite(how->kernels, elements, first, x, n, err);
+}
+
+bool
+block_largest(const struct reading *how, const struct piece *elements, const struct encode_extent *at, float *y, float *x,
+    struct err *err)
+{
+    const size_t n = at->rows * at->cols, groups = (size_t)num_ceil_div(at->cols, at->group);
+    const struct held *held = &how->b->held;
+    kernel_absmax_of *absmax = NULL;
+    const uint8_t *codes = NULL;
+    if (block_holds(how, elements, at->first, n) && (how->nonfinite || held->finite))
+        absmax = how->kernels->absmax_of[elements->to];
+    if (absmax)
+        codes = held->p + (at->first - held->first) * 2;
+    else if (!block_floats(how, elements, at->first, n, x, err))
+        return false;
+    for (size_t r = 0; r < at->rows; r++, y += groups) {
+        if (absmax)
+            absmax(y, codes + r * at->cols * 2, at->cols, at->group);
+        else
+            how->kernels->encode_absmax(y, x + r * at->cols, at->cols, at->group);
+    }
+    return true;
 }
 
 bool

@@ -77,6 +77,10 @@ void workspace_clear(struct workspace *b);
 /* Reads elements [first, first + n) of a piece as floats. Fails with ERR_MALFORMED for NaN or infinity, unless how->nonfinite. */
 bool block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err);
 
+/* Reads the largest magnitudes of groups of elements. x has room for all elements. Fails like block_floats(). */
+bool block_largest(const struct reading *how, const struct piece *elements, const struct encode_extent *at, float *y, float *x,
+    struct err *err);
+
 /* Reads elements [first, first + n) of a piece, from which block_floats() takes them until something else is held. Fails like it for
  * the first NaN or infinity. */
 bool block_hold(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n, struct err *err);

@@ -136,6 +136,14 @@ read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
     return (!r->exact || read_hints(r, first, count, x, err)) && block_floats(&r->how, r->elements, first, count, x, err);
 }
 
+/* Implements largest() of struct encode_run. */
+static bool
+read_largest(void *of, const struct encode_extent *at, float *y, float *x, struct err *err)
+{
+    const struct encoder_reader *r = of;
+    return block_largest(&r->how, r->elements, at, y, x, err);
+}
+
 /* Reads elements in F32, with or without the change, to a place in b->shown. Returns NULL on failure. */
 static const float *
 read_wide(struct encoder_reader *r, bool bare, uint64_t first, size_t n)
@@ -256,8 +264,8 @@ lend(struct encoder_reader *r, const float *facts)
             .hints = { .base = r->how.b->floats, .scale = hint_of(r, HINT_SCALE), .term = hint_of(r, HINT_TERM),
                 .zero = hint_of(r, HINT_ZERO), .unit = hint_of(r, HINT_UNIT), .code = hint_of(r, HINT_CODE), .fail = &r->fail,
                 .way = r->way, .scales = read_scales } };
-    return (struct encode_run){ .kernels = r->how.kernels, .read = read_floats, .of = r, .facts = facts, .x = r->how.b->floats,
-        .compare = r->compares ? encoder_compare : NULL, .back = r->how.b->floats + ENCODE_FLOATS,
+    return (struct encode_run){ .kernels = r->how.kernels, .read = read_floats, .largest = read_largest, .of = r, .facts = facts,
+        .x = r->how.b->floats, .compare = r->compares ? encoder_compare : NULL, .back = r->how.b->floats + ENCODE_FLOATS,
         .room = r->how.b->floats + 2 * ENCODE_FLOATS };
 }
 
@@ -327,7 +335,23 @@ static bool
 hold_elements(struct encoder_reader *r, uint64_t first, uint64_t count, uint64_t n, uint64_t numel, struct err *err)
 {
     count = num_min(num_min(count, num_max(n, ENCODE_MOVED)), numel - first);
-    return r->exact || n == count || block_holds(&r->how, r->elements, first, n) || block_hold(&r->how, r->elements, first, count, err);
+    return r->exact || block_holds(&r->how, r->elements, first, n) || block_hold(&r->how, r->elements, first, count, err);
+}
+
+/* Reads the elements of grains from `first` on, of which `count` are wanted, or their largest magnitudes. */
+static bool
+read_elements(struct encoder_reader *r, const struct encode_part *part, uint64_t first, uint64_t count, struct encode_run *run,
+    uint64_t numel, struct err *err)
+{
+    const uint64_t at = first * part->elems;
+    const struct encode_extent groups = { at, 1, run->n, part->most };
+    float *most = r->how.b->floats + ENCODE_FLOATS;
+    if (!hold_elements(r, at, count * part->elems, run->n, numel, err))
+        return false;
+    run->most = most;
+    if (part->most != 0 && !r->exact)
+        return read_largest(r, &groups, most, run->x, err);
+    return read_floats(r, at, run->n, run->x, err);
 }
 
 /* Encodes grains [first, first + count) of a part: few at a time, which stay in the first cache, unless each comparison reads elements
@@ -339,7 +363,9 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     const struct encoding *e = of->encoding;
     const struct encode_part *part = &e->part[of->part];
     struct encode_run run = lend(r, facts);
-    uint64_t numel = e->rows * e->cols, step = e->exact || r->shift ? ENCODE_MOVED : NEAR;
+    uint64_t numel = e->rows * e->cols, step = NEAR;
+    if (e->exact || r->shift || part->most != 0)
+        step = ENCODE_MOVED;
     if (e->exact && part->elems != 0 && is_packed(e)) {
         uint64_t done = move_grains(r, e, &run, of->part, first, count, y, err);
         if (err->kind != ERR_NONE)
@@ -356,8 +382,7 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
             n = count;
             run.n = 0;
         }
-        if (!(run.n == 0 || hold_elements(r, first * part->elems, count * part->elems, run.n, numel, err))
-            || !(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
+        if (!(run.n == 0 || read_elements(r, part, first, count, &run, numel, err))
             || !encoder_encode(r, e, &run, of->part, first, n, y, err))
             return false;
     }

@@ -1,6 +1,10 @@
 /* encode_fp8: the codes are drawn in dtype/float8.c. */
 #include "kernel/encode_fp8.h"
 
+#include <string.h>
+
+#include "dtype/bfloat16.h"
+#include "dtype/half.h"
 #include "kernel/rounded.h"
 
 /* Returns x divided by, or multiplied with, the scale in the quantizer's arithmetic. */
@@ -57,4 +61,32 @@ encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group
         }
         *y++ = float_of_bits(most);
     }
+}
+
+/* So have the bits of codes. */
+static uint16_t
+largest_code(const uint8_t *x, size_t n)
+{
+    uint16_t most = 0, code;
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&code, x + i * sizeof code, sizeof code);
+        if ((code & 0x7FFF) > most)
+            most = code & 0x7FFF;
+    }
+    return most;
+}
+
+void
+encode_absmax_bf16(float *restrict y, const uint8_t *restrict x, size_t n, size_t group)
+{
+    for (size_t at = 0; at < n; at += group)
+        *y++ = bfloat16_to_float(largest_code(x + at * 2, n - at < group ? n - at : group));
+}
+
+void
+encode_absmax_f16(float *restrict y, const uint8_t *restrict x, size_t n, size_t group)
+{
+    for (size_t at = 0; at < n; at += group)
+        *y++ = half_to_float(largest_code(x + at * 2, n - at < group ? n - at : group));
 }

@@ -1,5 +1,7 @@
 /* avx2_encode_bnb: the formulas are in encode_bnb.h. The number of limits below a value is found by binary search in three
- * or four steps: a register holds the limits, and a permutation gives each lane its own. */
+ * or four steps: a register holds the limits, and a permutation gives each lane its own. The limits of NF4 are so even that one step is
+ * enough: floor(10.4 y + 0.14), from -8 to 7, is another number for each of the 15 limits, so that any value has at most one limit to
+ * be compared with. The limits are at least 0.17 away from where that number changes: its rounding does not matter. */
 #if defined(__x86_64__)
 
 #include "dtype/half.h"
@@ -10,7 +12,8 @@
 
 enum bnb_rule { NF4, FP4, FP4_CPU };
 
-/* The eighth of 15 limits, the seven below it and the seven above it. Seven limits use only `low`. */
+/* The eighth of 15 limits, the seven below it and the seven above it. Seven limits use only `low`. NF4: the limits of negative numbers
+ * and of the others, by their lowest three bits. */
 struct bnb_limits {
     __m256 middle, low, high;
     __m256i codes;              /* by count: 16 bytes, twice */
@@ -27,6 +30,11 @@ limits_of(enum bnb_rule rule)
     if (rule == FP4) {
         memcpy(half[0], encode_fp4_limits, sizeof encode_fp4_limits);
         memcpy(codes, encode_fp4_magnitudes, sizeof encode_fp4_magnitudes);
+    } else if (rule == NF4) {
+        memcpy(half[0], m, 2 * sizeof *m);
+        half[0][2] = 0x7F800000;                    /* -6 has none */
+        memcpy(half[0] + 3, m + 2, 5 * sizeof *m);
+        memcpy(half[1], m + 7, 8 * sizeof *m);
     } else {
         memcpy(half[0], m, 7 * sizeof *m);
         memcpy(half[1], m + 8, 7 * sizeof *m);
@@ -74,6 +82,19 @@ counts(__m256 y, const struct bnb_limits *l, enum bnb_rule rule)
     return _mm256_sub_epi32(at, _mm256_slli_epi32(upper, 3));
 }
 
+/* Returns for each y of NF4 the number of its limit, plus 1 if y is above that limit: 7 less than the number of limits below y, or 8 less
+ * if that is below -5. */
+static ALWAYS_INLINE __m256i
+numbers_nf4(__m256 y, const struct bnb_limits *l)
+{
+    __m256 at = _mm256_fmadd_ps(y, _mm256_set1_ps(10.4f), _mm256_set1_ps(0.14f - 0.5f));
+    at = _mm256_max_ps(_mm256_min_ps(at, _mm256_set1_ps(7)), _mm256_set1_ps(-8));          /* 7 for NaN */
+    __m256i number = _mm256_cvtps_epi32(at);
+    __m256 limit = _mm256_blendv_ps(_mm256_permutevar8x32_ps(l->high, number), _mm256_permutevar8x32_ps(l->low, number),
+        _mm256_castsi256_ps(number));
+    return _mm256_sub_epi32(number, above(y, limit));
+}
+
 /* Encodes 32 values to 16 bytes. `divides`: divide by a, else multiply by it. */
 static ALWAYS_INLINE __m128i
 bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum bnb_rule rule)
@@ -81,13 +102,20 @@ bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum
     __m256i c[4];
     for (int i = 0; i < 4; i++) {
         __m256 v = _mm256_loadu_ps(x + 8 * i);
-        c[i] = counts(divides ? _mm256_div_ps(v, a) : _mm256_mul_ps(v, a), l, rule);
+        __m256 y = divides ? _mm256_div_ps(v, a) : _mm256_mul_ps(v, a);
+        if (rule == NF4)
+            c[i] = numbers_nf4(y, l);
+        else
+            c[i] = counts(y, l, rule);
         if (rule == FP4)            /* the count has 3 bits, so the sign goes to bit 4 */
             c[i] = _mm256_or_si256(c[i], _mm256_slli_epi32(_mm256_srli_epi32(_mm256_castps_si256(v), 31), 4));
     }
-    __m256i n = _mm256_packus_epi16(_mm256_packus_epi32(c[0], c[1]), _mm256_packus_epi32(c[2], c[3]));
+    __m256i n = _mm256_packs_epi16(_mm256_packs_epi32(c[0], c[1]), _mm256_packs_epi32(c[2], c[3]));
     n = _mm256_permutevar8x32_epi32(n, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    if (rule == FP4) {
+    if (rule == NF4) {
+        __m256i lowest = _mm256_cmpgt_epi8(_mm256_set1_epi8(-5), n);
+        n = _mm256_sub_epi8(_mm256_add_epi8(n, _mm256_set1_epi8(7)), lowest);
+    } else if (rule == FP4) {
         __m256i sign = _mm256_and_si256(_mm256_srli_epi16(n, 1), _mm256_set1_epi8(8));
         n = _mm256_or_si256(_mm256_shuffle_epi8(l->codes, _mm256_and_si256(n, _mm256_set1_epi8(7))), sign);
     } else if (rule == FP4_CPU)
