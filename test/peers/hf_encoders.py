@@ -3,10 +3,11 @@ function of its configuration that returns [name, shape, kind] of its weights, w
 written as it is. Option "exact": the configuration has no members of SMALL."""
 import json
 
-from hf_tokenizers import LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, t5, words, write_json, xlmr, xlmr_json
+from hf_tokenizers import GPT_2, LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, spm, t5, words, write_json, xlmr, xlmr_json
 
 ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
 T5 = dict(d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=2)
+BASE = dict(bos_token_id=1, eos_token_id=2)
 LABELS = dict(id2label={0: "no", 1: "yes", 2: "other"}, label2id={"no": 0, "yes": 1, "other": 2})
 GELU = 1e-3                     # off: llama.cpp reads it from a table of F16
 HEAD = {"llama": "has another head", "encoder": True}
@@ -69,6 +70,21 @@ def bert(c, layer):
             yield [of + t[0], *t[1:]]
 
 
+def mamba(c):
+    """Returns the weights of the first Mamba, with the names of its authors."""
+    n, inner = c["d_model"], 2 * c["d_model"]
+    yield from linear("backbone.embedding", c["vocab_size"], n, False)
+    for b in range(c["n_layer"]):
+        mixer = "backbone.layers.%d.mixer." % b
+        yield from [[mixer + "A_log", [inner, 16], "", "F32"], [mixer + "D", [inner], "", "F32"], [mixer + "conv1d.weight", [inner, 1, 4], ""],
+                    [mixer + "conv1d.bias", [inner], ""]]
+        for name, rows, columns, bias in (("in_proj", 2 * inner, n, False), ("x_proj", 34, inner, False), ("dt_proj", inner, 2, True),
+                                          ("out_proj", n, inner, False)):
+            yield from linear(mixer + name, rows, columns, bias)
+        yield from norm("backbone.layers.%d.norm" % b, n)
+    yield from norm("backbone.norm_f", n)
+
+
 def jina(c):
     n, ffn = c["hidden_size"], c["intermediate_size"]
     yield from bert(c, linear("mlp.gated_layers", 2 * ffn, n, False) + linear("mlp.wo", n, ffn) + norm("mlp.layernorm", n, True))
@@ -83,6 +99,8 @@ def jina_code(c):
 
 
 SMALL = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
+
+mpt = plain_bpe(GPT_2, "mpt", ["<|endoftext|>", "<|padding|>"])
 
 CASES = {
     "jina_bert": (words, "float16", 0, "JinaBertModel", dict(
@@ -125,6 +143,16 @@ CASES = {
         {"exact": True, "model": "UMT5ForConditionalGeneration", "llama": "is asked for logits of a decoder only"}),
     "t5_encoder": (t5, "float16", 0, "T5", dict(**T5, feed_forward_proj="gated-gelu"),
         {"exact": True, "model": "T5EncoderModel", "encoder": True, "off": GELU}),
+    "mamba": (mpt, "float32", 1, "Mamba", dict(hidden_size=32, num_hidden_layers=2, state_size=8, time_step_rank=2), {"exact": True}),
+    "mamba-falcon": (mpt, "bfloat16", 1, "FalconMamba", dict(
+        hidden_size=32, num_hidden_layers=2, state_size=8, time_step_rank=2, tie_word_embeddings=False), {"exact": True}),
+    "mamba-original": (mpt, "float16", 1, "MambaLMHeadModel", dict(d_model=32, n_layer=2, ssm_cfg={}, rms_norm=True,
+        pad_vocab_size_multiple=8), {"weights": mamba}),
+    "mamba2": (mpt, "bfloat16", 9, "Mamba2", dict(hidden_size=32, num_hidden_layers=2, state_size=8, num_heads=8, head_dim=8, n_groups=2,
+        expand=2, bos_token_id=0, eos_token_id=0, pad_token_id=1), {"exact": True}),
+    "jamba": (spm, "bfloat16", 0, "Jamba", dict(
+        num_hidden_layers=4, attn_layer_offset=1, attn_layer_period=2, expert_layer_offset=1, expert_layer_period=2, num_experts=4,
+        num_experts_per_tok=2, hidden_size=32, intermediate_size=48, mamba_dt_rank=2, use_mamba_kernels=False, **BASE), {}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),

@@ -228,6 +228,20 @@ apply_all(struct family_config *c, struct err *err)
     return true;
 }
 
+/* Applies the rows of the model's own family for sizes, which no class has a default for: other names of the same members. */
+static bool
+apply_sizes(struct family_config *c, struct err *err)
+{
+    static const char *const sizes[] = { "hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size" };
+    for (size_t i = 0; i < c->family->defaults.n; i++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            const struct family_member *m = &c->family->defaults.at[i];
+            if (strcmp(m->name, sizes[k]) == 0 && !apply(c, m, c->members, m->name, err))
+                return false;
+        }
+    return true;
+}
+
 bool
 default_apply(struct family_config *c, struct err *err)
 {
@@ -241,5 +255,5 @@ default_apply(struct family_config *c, struct err *err)
     ok = ok && (c->refused || apply_all(c, err));
     c->scope.family = own;
     c->scope.class = c->class;
-    return ok;
+    return ok && apply_sizes(c, err);
 }
