@@ -162,9 +162,9 @@ member() {
     there_and_back qwen3
     try 69 amn-convert --to hf -o x/ qwen3
     grep -q 'reads GGUF files, but the input is safetensors' err
-    amn-convert -q --gguf-kv general.architecture=mamba -o mamba.gguf qwen3.gguf
-    try 69 amn-convert --to hf -o x/ mamba.gguf
-    grep -q "architecture 'mamba'.*known: .*llama.*qwen3" err
+    amn-convert -q --gguf-kv general.architecture=clip -o clip.gguf qwen3.gguf
+    try 69 amn-convert --to hf -o x/ clip.gguf
+    grep -q "architecture 'clip'.*known: .*llama.*qwen3" err
     amn-convert -q --gguf-unset general.architecture -o none.gguf qwen3.gguf
     try 69 amn-convert --to hf -o x/ none.gguf
     amn-convert -q --gguf-kv tokenizer.ggml.pre=poro-chat -o pre.gguf qwen3.gguf
@@ -174,8 +174,8 @@ member() {
     cmp x/tokenizer.json qwen3-back/tokenizer.json
     try 0 amn-convert -q --to hf --no-tokenizer -o y/ pre.gguf
     [ "$(ls y)" = "$(printf 'config.json\nmodel.safetensors')" ]
-    amn-convert -q --gguf-kv tokenizer.ggml.model=rwkv -o rwkv.gguf qwen3.gguf
-    try 69 amn-convert --to hf -o z/ rwkv.gguf
+    amn-convert -q --gguf-kv tokenizer.ggml.model=none -o none.gguf qwen3.gguf
+    try 69 amn-convert --to hf -o z/ none.gguf
     [ ! -e z ]
 }
 

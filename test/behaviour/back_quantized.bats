@@ -154,17 +154,17 @@ PY
 
 @test "what has no way back is refused or keeps its names, and --names gguf writes it" {
     made qwen3
-    amn-convert -q --gguf-kv general.architecture=mamba -o mamba.gguf qwen3.gguf
+    amn-convert -q --gguf-kv general.architecture=clip -o clip.gguf qwen3.gguf
     amn-convert -q --gguf-unset general.architecture -o none.gguf qwen3.gguf
     for command in "amn-dequantize" "amn-forget --scheme fp8" "amn-convert"; do
-        try 69 $command -o x/ mamba.gguf
+        try 69 $command -o x/ clip.gguf
         grep -q -- '--names gguf writes the tensors under the names of the file' err
         [ ! -e x ]
         try 0 $command -o x/ none.gguf
         grep -q 'has no general.architecture, so the tensors keep their names' err
         rm -r x
     done
-    for file in mamba none; do
+    for file in clip none; do
         try 0 amn-forget -q --scheme fp8 --names gguf -o kept/ $file.gguf
         amn-parse kept | grep -q '"blk.0.attn_q.weight"'
         rm -r kept

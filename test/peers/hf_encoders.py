@@ -3,7 +3,7 @@ function of its configuration that returns [name, shape, kind] of its weights, w
 written as it is. Option "exact": the configuration has no members of SMALL."""
 import json
 
-from hf_tokenizers import GPT_2, LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, spm, t5, words, write_json, xlmr, xlmr_json
+from hf_tokenizers import GPT_2, LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, spm, t5, words, world, write_json, xlmr, xlmr_json
 
 ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
 T5 = dict(d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=2)
@@ -85,6 +85,50 @@ def mamba(c):
     yield from norm("backbone.norm_f", n)
 
 
+def rwkv6(c):
+    n, ffn = c["hidden_size"], c["intermediate_size"]
+    yield from linear("rwkv.embeddings", c["vocab_size"], n, False)
+    yield from norm("rwkv.blocks.0.pre_ln", n, True)
+    for b in range(c["num_hidden_layers"]):
+        block = "rwkv.blocks.%d." % b
+        mix = block + "attention."
+        yield from norm(block + "ln1", n, True) + norm(block + "ln2", n, True) + norm(mix + "ln_x", n, True)
+        for word in "xwkvrg":
+            yield [mix + "time_maa_" + word, [1, 1, n], ""]
+        yield from [[mix + "time_maa_w1", [n, 160], ""], [mix + "time_maa_w2", [5, 32, n], ""], [mix + "time_decay", [1, 1, n], ""],
+                    [mix + "time_decay_w1", [n, 64], ""], [mix + "time_decay_w2", [64, n], ""],
+                    [mix + "time_faaaa", [n // c["head_size"], c["head_size"]], ""]]
+        for name in ("key", "value", "receptance", "gate", "output"):
+            yield from linear(mix + name, n, n, False)
+        yield from [[block + "feed_forward.time_maa_k", [1, 1, n], ""], [block + "feed_forward.time_maa_r", [1, 1, n], ""]]
+        yield from linear(block + "feed_forward.key", ffn, n, False) + linear(block + "feed_forward.receptance", n, n, False)
+        yield from linear(block + "feed_forward.value", n, ffn, False)
+    yield from norm("rwkv.ln_out", n, True)
+    yield from linear("head", c["vocab_size"], n, False)
+
+
+def rwkv7(c):
+    n, ffn = c["hidden_size"], c["intermediate_size"]
+    yield from linear("model.embeddings", c["vocab_size"], n, False)
+    yield from norm("model.layers.0.pre_norm", n, True)
+    for b in range(c["num_hidden_layers"]):
+        layer = "model.layers.%d." % b
+        mix = layer + "attn."
+        yield from norm(layer + "attn_norm", n, True) + norm(layer + "ffn_norm", n, True) + norm(mix + "g_norm", n, True)
+        for word in "rwkvag":
+            yield [mix + "x_" + word, [1, 1, n], ""]
+        for word, rank in (("w", 8), ("a", 8), ("v", 4), ("g", 12)):
+            if word != "v" or b > 0:
+                yield from linear(mix + word + "_lora.lora.0", rank, n, False) + linear(mix + word + "_lora.lora.2", n, rank, word != "g")
+        yield from [[mix + "k_k", [n], ""], [mix + "k_a", [n], ""], [mix + "r_k", [n // c["head_dim"], c["head_dim"]], ""]]
+        for name in ("r_proj", "k_proj", "v_proj", "o_proj"):
+            yield from linear(mix + name, n, n, False)
+        yield [layer + "ffn.x_k", [n], ""]
+        yield from linear(layer + "ffn.key", ffn, n, False) + linear(layer + "ffn.value", n, ffn, False)
+    yield from norm("model.norm", n, True)
+    yield from linear("lm_head", c["vocab_size"], n, False)
+
+
 def jina(c):
     n, ffn = c["hidden_size"], c["intermediate_size"]
     yield from bert(c, linear("mlp.gated_layers", 2 * ffn, n, False) + linear("mlp.wo", n, ffn) + norm("mlp.layernorm", n, True))
@@ -153,6 +197,12 @@ CASES = {
     "jamba": (spm, "bfloat16", 0, "Jamba", dict(
         num_hidden_layers=4, attn_layer_offset=1, attn_layer_period=2, expert_layer_offset=1, expert_layer_period=2, num_experts=4,
         num_experts_per_tok=2, hidden_size=32, intermediate_size=48, mamba_dt_rank=2, use_mamba_kernels=False, **BASE), {}),
+    "rwkv6": (world, "bfloat16", 3, "Rwkv6ForCausalLM", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=3, head_size=8, rescale_every=1, layer_norm_epsilon=1e-5,
+        bos_token_id=0, eos_token_id=0, model_type="rwkv6"), {"weights": rwkv6}),
+    "rwkv7": (world, "bfloat16", 0, "RWKV7ForCausalLM", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=2, head_dim=8, norm_eps=1e-5, decay_low_rank_dim=8, a_low_rank_dim=8,
+        v_low_rank_dim=4, gate_low_rank_dim=12, bos_token_id=0, eos_token_id=0, model_type="rwkv7"), {"weights": rwkv7}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),

@@ -37,6 +37,8 @@ def convert(folder, kind, pre, target):
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False)
         cls = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
+        if hasattr(cls, "lerp_weights"):        # kept from one model to the next
+            cls.lerp_weights = {}
         cls(folder, gguf.LlamaFileType[TYPES[kind]], target, is_big_endian=False, use_temp_file=False, eager=False,
             metadata_override=None, model_name=None, split_max_tensors=0, split_max_size=0, dry_run=False,
             small_first_shard=False, remote_hf_model_id=None).write()

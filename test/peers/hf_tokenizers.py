@@ -254,6 +254,36 @@ def t5(folder, name="spiece.model"):
     return None, n
 
 
+def world(folder):
+    """A vocabulary of RWKV: all bytes, and words."""
+    words = sorted({w for line in SOURCE for w in line.split(" ") if len(w) > 1} | {"\n\n", "'", '"\'', "\t \n", "\\n"}, key=lambda w: (len(w.encode()), w))
+    tokens = [bytes([i]) for i in range(256)] + [w.encode() for w in words if len(w.encode()) > 1]
+    lines = []
+    for i, t in enumerate(tokens):
+        try:
+            text = repr(t.decode())
+        except UnicodeDecodeError:
+            text = repr(t)
+        lines.append("%d %s %d\n" % (i + 1, text, len(t)))
+    (folder / "rwkv_vocab_v20230424.txt").write_text("".join(lines), encoding="utf-8")
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "Rwkv6Tokenizer", "add_prefix_space": False, "use_fast": False})
+    return None, len(tokens) + 1
+
+
+def plamo(folder):
+    """A vocabulary of PLaMo: special tokens, bytes, and pieces with scores."""
+    special = ["<|plamo:unk|>", "<|plamo:bos|>", "<|plamo:eos|>", "<|plamo:pad|>", "<|plamo:op|>"]
+    kinds = ["UNKNOWN"] + ["CONTROL"] * 3 + ["NORMAL"]
+    lines = [[t, 0.0, k, None, None, None, None] for t, k in zip(special, kinds)] + [["<0x%02X>" % i, 0.0, "BYTE", None, None, None, None]
+                                                                                     for i in range(256)]
+    pieces = sorted({c for line in SOURCE for c in line}) + sorted({w for line in SOURCE for w in line.split(" ") if len(w) > 2})
+    lines += [[t, -1.5 - i / 7, "NORMAL", len(t), None, None, None] for i, t in enumerate(pieces)]
+    (folder / "tokenizer.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "Plamo2Tokenizer", "unk_token": special[0], "bos_token": special[1],
+                                                  "eos_token": special[2], "pad_token": special[3], "sep_token": None, "chat_template": CHAT})
+    return None, len(lines)
+
+
 def gemma4(folder):
     """BPE with byte fallback, whose scores are all the same."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]

@@ -253,12 +253,12 @@ compose(struct composed *composed, struct back_joint *j, struct err *err)
     return list != NULL;
 }
 
-/* Sets the name: the HF name of the row with its numbers. */
+/* Sets the name: the HF name of the row with its numbers, or the word of a named member. */
 static bool
 set_name(struct chosen *chosen, const struct back_joint *j, struct err *err)
 {
     struct str s = { 0 };
-    pattern_fill(&s, j->part[0].v.row->hf, j->source->b, j->source->x);
+    pattern_fill_source(&s, j->w->family, j->part[0].v.row->hf, j->source->b, j->source->x);
     if (j->form != BACK_ELEMENTS)
         str_text(&s, j->form == BACK_CODES ? "_blocks" : "_scales");
     return pattern_name(&chosen->name, &chosen->name_len, &s, j->w->memory, err);

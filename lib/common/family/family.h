@@ -68,6 +68,13 @@ struct family_same {
     struct expr *when;
 };
 
+/* What {x} at the end of the name of a row is instead of a number: a stack with named members. */
+struct family_members {
+    const char *hf;             /* ends in {x}; owned by the family, as are the words */
+    const char **word;          /* n of them, in the order of the stack */
+    size_t n;
+};
+
 struct family_rename {
     const char *from, *to;      /* to: "" removes */
     bool start, end;            /* only at the start, at the end of the name */
@@ -197,6 +204,7 @@ struct model_family {
     FAMILY_LIST(struct family_const) consts;
     FAMILY_LIST(struct family_let) lets;            /* the last of a name only */
     FAMILY_LIST(struct family_rename) renames;
+    FAMILY_LIST(struct family_members) members;
     FAMILY_LIST(struct family_pattern) mtp, drop, zero;
     FAMILY_LIST(struct family_same) same;
     FAMILY_LIST(struct family_row) rows;

@@ -63,6 +63,27 @@ pattern_fill(struct str *out, const char *pattern, uint64_t b, uint64_t x)
     }
 }
 
+const struct family_members *
+pattern_members(const struct model_family *family, const char *hf)
+{
+    for (size_t i = 0; i < family->members.n; i++)
+        if (strcmp(family->members.at[i].hf, hf) == 0)
+            return &family->members.at[i];
+    return NULL;
+}
+
+void
+pattern_fill_source(struct str *out, const struct model_family *family, const char *hf, uint64_t b, uint64_t x)
+{
+    const struct family_members *named = pattern_members(family, hf);
+    pattern_fill(out, hf, b, x);
+    if (!named || x >= named->n || out->failed)
+        return;
+    while (out->len != 0 && out->p[out->len - 1] >= '0' && out->p[out->len - 1] <= '9')
+        out->len--;
+    str_text(out, named->word[x]);
+}
+
 bool
 pattern_name(const char **name, uint32_t *n, struct str *text, struct catalog *memory, struct err *err)
 {

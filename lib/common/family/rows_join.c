@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "family/compose.h"
+#include "family/pattern.h"
 #include "family/rows_priv.h"
 
 /* An output while its parts are made. */
@@ -127,7 +128,9 @@ static bool
 check_members(bool *whole, const struct rows_work *w, const struct row_output *out, struct err *err)
 {
     char name[STR_SHOWN], lacks[STR_SHOWN], what[160];
-    uint64_t first = 0;
+    const struct family_row *row = &w->family->rows.at[out->row];
+    const struct family_members *named = pattern_members(w->family, row->hf);
+    uint64_t first = 0, all = named ? named->n : w->experts;
     *whole = true;
     for (size_t i = 0; i < out->nmembers; i++) {
         const struct row_match *match = rows_member(w, out, i);
@@ -135,19 +138,22 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
             return rows_fail(match->source, ERR_MALFORMED, "duplicate expert", err);
         *whole = *whole && match->x == i;
         first += match->x == first;
-        if (w->experts != 0 && match->x >= w->experts)
+        if (all != 0 && match->x >= all)
             return rows_fail(match->source, ERR_MALFORMED, "config.json declares fewer experts", err);
     }
-    if (*whole && (w->experts == 0 || out->nmembers == w->experts))
+    if (*whole && (all == 0 || out->nmembers == all))
         return true;
     str_shown(name, out->name, out->name_len);
-    snprintf(what, sizeof what, "%zu of %" PRIu64 " experts", out->nmembers,
-        w->experts != 0 ? w->experts : rows_member(w, out, out->nmembers - 1)->x + 1);
+    snprintf(what, sizeof what, "%zu of %" PRIu64 " %s", out->nmembers,
+        all != 0 ? all : rows_member(w, out, out->nmembers - 1)->x + 1, named ? "parts" : "experts");
     if (w->how->allow_missing) {
         catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
         return true;
     }
-    rows_needs_hf_name(lacks, &w->family->rows.at[out->row], out->match.b, first);
+    struct str source = { 0 };
+    pattern_fill_source(&source, w->family, row->hf, out->match.b, first);
+    str_shown(lacks, str_or(source.p, ""), source.len);
+    str_clear(&source);
     return err_set(err, ERR_MALFORMED, "tensor %s: the model has only %s, and lacks %s; --allow-missing converts it",
         name, what, lacks);
 }

@@ -104,7 +104,8 @@ beside(const struct rows_needs *n, const char *name, size_t len)
     return found;
 }
 
-const char *
+/* Writes the HF name of a row for layer b and expert x, cut if it is very long, and returns it. */
+static const char *
 rows_needs_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x)
 {
     size_t n = 0;

@@ -28,7 +28,4 @@ struct rows_needs {
 };
 bool rows_needs_check(struct rows_needs *n, struct err *err);
 
-/* Writes the HF name of a row for layer b and expert x, cut if it is very long, and returns it. */
-const char *rows_needs_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x);
-
 #endif

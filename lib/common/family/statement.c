@@ -104,7 +104,7 @@ static bool
 run_vocab(struct family_reader *r, struct expr *when)
 {
     static const char *const kinds[] = { "spm", "phi3", "llama-json", "bpe", "wordpiece", "gemma4", "tiktoken", "ugm",
-        "fairseq", "fairseq-mask", "unigram" };
+        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat" };
     (void)when;
     for (size_t i = 1; i < r->nwords; i++) {
         size_t k = 0;
@@ -114,7 +114,8 @@ run_vocab(struct family_reader *r, struct expr *when)
             k++;
         if (k == sizeof kinds / sizeof *kinds)
             return family_expected(r, r->word[i].p, r->word[i].n,
-                "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken, ugm, fairseq, fairseq-mask, unigram or size");
+                "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken, ugm, fairseq, fairseq-mask, unigram, rwkv, plamo, "
+                "plamo-chat or size");
         if (!FAMILY_ADD(r, r->family->vocab, kinds[k]))
             return false;
     }
@@ -528,6 +529,45 @@ run_warn(struct family_reader *r, struct expr *when)
 
 /* --- the table */
 
+/* Adds a rename of a name that ends in a word: on the way to GGUF the word is its number. */
+static bool
+number_member(struct family_reader *r, const char *tail, size_t n, const char *word, size_t number)
+{
+    struct family_rename rename = { .end = true };
+    struct str from = { 0 }, to = { 0 };
+    str_add(&from, tail, n);
+    str_text(&from, word);
+    str_add(&to, tail, n);
+    str_format(&to, "%zu", number);
+    bool ok = (!from.failed && !to.failed) || err_memory(r->err, n);
+    ok = ok && (rename.from = family_copy(r, from.p, from.len)) != NULL && (rename.to = family_copy(r, to.p, to.len)) != NULL;
+    str_clear(&from);
+    str_clear(&to);
+    return ok && FAMILY_ADD(r, r->family->renames, rename);
+}
+
+static bool
+run_members(struct family_reader *r, struct expr *when)
+{
+    struct family_members members = { .n = r->nwords - 2 };
+    const struct family_word *w = &r->word[1];
+    (void)when;
+    if (w->n <= 3 || memcmp(w->p + w->n - 3, "{x}", 3) != 0)
+        return family_expected(r, w->p, w->n, "a name that ends in {x}");
+    members.hf = family_copy(r, w->p, w->n);
+    members.word = family_alloc(r->owner, members.n * sizeof *members.word, r->err);
+    if (!members.hf || !members.word)
+        return false;
+    const char *end = members.hf + w->n - 3, *tail = end;
+    while (tail > members.hf && tail[-1] != '}')
+        tail--;
+    for (size_t i = 0; i < members.n; i++)
+        if (!statement_take(r, &members.word[i], i + 2)
+                || !number_member(r, tail, (size_t)(end - tail), members.word[i], i))
+            return false;
+    return FAMILY_ADD(r, r->family->members, members);
+}
+
 static const struct statement_row {
     const char *word;
     size_t fewest, most;        /* arguments */
@@ -546,6 +586,7 @@ static const struct statement_row {
     { .word = "default", .fewest = 2, .most = MANY, .when = true, .run = run_default },
     { .word = "let", .fewest = 3, .most = MANY, .run = run_let },
     { .word = "rename", .fewest = 1, .most = 2, .run = run_rename },
+    { .word = "members", .fewest = 3, .most = MANY, .run = run_members },
     { .word = "mtp", .fewest = 1, .most = MANY, .when = true, .run = run_mtp },
     { .word = "drop", .fewest = 1, .most = MANY, .when = true, .run = run_drop, .of = EITHER },
     { .word = "zero", .fewest = 1, .most = MANY, .when = true, .run = run_zero },

@@ -18,6 +18,7 @@ static const char *const names[HF_FILES] = {
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
     [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json", [HF_TIKTOKEN] = "tiktoken.model",
     [HF_SPIECE] = "spiece.model", [HF_FAIRSEQ] = "sentencepiece.bpe.model",
+    [HF_WORLD] = "rwkv_vocab_v20230424.txt", [HF_LINES] = "tokenizer.jsonl",
 };
 
 const char *
@@ -98,7 +99,8 @@ bool
 hf_folder_is_tokenizer(const char *name)
 {
     static const char *const files[] = { "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-        "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "spiece.model", "sentencepiece.bpe.model" };
+        "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "spiece.model", "sentencepiece.bpe.model",
+        "rwkv_vocab_v20230424.txt", "tokenizer.jsonl" };
     static const char *const starts[] = { "chat_template.", HF_TEMPLATES "/" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(name, files[i]) == 0)

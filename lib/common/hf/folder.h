@@ -20,6 +20,8 @@ enum hf_file {
     HF_VOCAB_JSON,              /* vocab.json */
     HF_TIKTOKEN,                /* tiktoken.model */
     HF_SPIECE,                  /* spiece.model: a tokenizer.model of T5 */
+    HF_WORLD,                   /* rwkv_vocab_v20230424.txt: the vocabulary of RWKV */
+    HF_LINES,                   /* tokenizer.jsonl: the vocabulary of PLaMo */
     HF_FAIRSEQ,                 /* sentencepiece.bpe.model: one whose ids are those of fairseq */
     HF_FILES
 };

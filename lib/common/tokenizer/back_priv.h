@@ -59,6 +59,13 @@ bool back_pieces_model(struct str *out, const struct back_tokens *tokens, struct
 /* Appends the text of an added token as SentencePiece has it: user-defined ones have U+2581 for each space. */
 void back_piece_text(struct str *out, const struct back_token *token);
 
+/* back_lines.c */
+
+/* Append the lines of the vocabulary of RWKV, and of PLaMo. Trailing unused tokens are left out. The second fails with
+ * ERR_UNSUPPORTED without scores; a failed append shows in the text. */
+bool back_world(struct str *out, const struct back_tokens *tokens, struct err *err);
+bool back_plamo(struct str *out, const struct back_tokens *tokens, struct err *err);
+
 /* back_tokenizer_config.c */
 
 /* Appends tokenizer_config.json. `class`: tokenizer class of transformers. `decoder`: with the added tokens by id, for a

@@ -8,20 +8,22 @@
 static const struct {
     const char *model;
     enum back_kind kind;
-    bool pieces;                /* a tokenizer.model instead */
+    const char *file;           /* written instead of tokenizer.json, or NULL */
+    bool (*write)(struct str *out, const struct back_tokens *tokens, struct err *err);
+    const char *class;          /* tokenizer class of transformers, or NULL: see class_of() */
 } kinds[] = {
     { .model = "gpt2", .kind = BACK_BPE },
-    { .model = "llama", .kind = BACK_BPE, .pieces = true },
-    { .model = "bert", .kind = BACK_WORDPIECE },
+    { .model = "llama", .kind = BACK_BPE, .file = "tokenizer.model", .write = back_pieces_model },
+    { .model = "bert", .kind = BACK_WORDPIECE, .class = "BertTokenizerFast" },
     { .model = "gemma4", .kind = BACK_GEMMA4 },
     { .model = "t5", .kind = BACK_UNIGRAM },
+    { .model = "rwkv", .kind = BACK_BPE, .file = "rwkv_vocab_v20230424.txt", .write = back_world, .class = "Rwkv6Tokenizer" },
+    { .model = "plamo2", .kind = BACK_BPE, .file = "tokenizer.jsonl", .write = back_plamo, .class = "Plamo2Tokenizer" },
 };
 
 static const char *
 class_of(const struct back_tokens *tokens, const char *arch, bool pieces, enum back_kind kind)
 {
-    if (kind == BACK_WORDPIECE)
-        return "BertTokenizerFast";
     if (pieces)
         return str_begins(arch, "gemma") ? "GemmaTokenizer" : "LlamaTokenizer";
     if (kind == BACK_BPE && hf_string_is(&tokens->pre, "qwen2"))
@@ -73,16 +75,19 @@ back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct bac
     if (i == n)
         return err_set(err, ERR_UNSUPPORTED, "unknown tokenizer.ggml.model '%s'; --no-tokenizer writes the model "
             "without a tokenizer", str_shown(shown, str_or(tokens->model.p, ""), tokens->model.n));
-    bool pieces = kinds[i].pieces;
+    bool pieces = kinds[i].file != NULL;
+    const char *class = kinds[i].class;
     enum back_kind kind = kinds[i].kind;
     if (kind == BACK_BPE && !pieces && !find_split(&split, tokens, options, err))
         return false;
     if (kind == BACK_GEMMA4 && !back_tokens_find_tags(tokens, err))
         return false;
-    struct str *text = texts_add(texts, pieces ? "tokenizer.model" : "tokenizer.json", err);
-    if (!text || !(pieces ? back_pieces_model(text, tokens, err) : back_tokenizer_json(text, tokens, kind, &split, err)))
+    struct str *text = texts_add(texts, pieces ? kinds[i].file : "tokenizer.json", err);
+    if (!text || !(pieces ? kinds[i].write(text, tokens, err) : back_tokenizer_json(text, tokens, kind, &split, err)))
         return false;
+    if (!class)
+        class = class_of(tokens, options->arch, pieces, kind);
     text = texts_add(texts, "tokenizer_config.json", err);
-    return text && back_tokenizer_config(text, tokens, options->catalog, class_of(tokens, options->arch, pieces, kind), pieces, err)
+    return text && back_tokenizer_config(text, tokens, options->catalog, class, pieces, err)
         && texts_check(texts, err);
 }

@@ -185,6 +185,46 @@ put_unigram(struct keys *keys, struct vocab *v, struct err *err)
     return lacks(v, HF_TOKENIZER, err);
 }
 
+static bool
+fits_world(bool *yes, struct vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_WORLD);
+    return true;
+}
+
+static bool
+put_world(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (has_file(v, HF_WORLD))
+        return world_put(keys, v, err);
+    return lacks(v, HF_WORLD, err);
+}
+
+static bool
+fits_plamo(bool *yes, struct vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_LINES);
+    return true;
+}
+
+static bool
+put_plamo(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (has_file(v, HF_LINES))
+        return plamo_put(keys, v, false, err);
+    return lacks(v, HF_LINES, err);
+}
+
+static bool
+put_plamo_chat(struct keys *keys, struct vocab *v, struct err *err)
+{
+    if (has_file(v, HF_LINES))
+        return plamo_put(keys, v, true, err);
+    return lacks(v, HF_LINES, err);
+}
+
 static const struct tokenizer_kind {
     const char *word;
     bool (*fits)(bool *yes, struct vocab *v, struct err *err);
@@ -201,6 +241,9 @@ static const struct tokenizer_kind {
     { "fairseq", fits_fairseq, put_fairseq },
     { "fairseq-mask", fits_fairseq, put_fairseq_mask },
     { "unigram", fits_unigram, put_unigram },
+    { "rwkv", fits_world, put_world },
+    { "plamo", fits_plamo, put_plamo },
+    { "plamo-chat", fits_plamo, put_plamo_chat },
 };
 
 static const struct tokenizer_kind *
@@ -268,9 +311,13 @@ vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct 
 {
     const struct hf_text *file = folder->file;
     struct vocab v = { .folder = folder, .options = options };
+    static const enum hf_file any[] = { HF_TOKENIZER, HF_SENTENCEPIECE, HF_TEKKEN, HF_MERGES, HF_VOCAB_JSON, HF_TIKTOKEN, HF_SPIECE,
+        HF_FAIRSEQ, HF_WORLD, HF_LINES };
+    size_t i = 0, n = sizeof any / sizeof *any;
     *tokens = 0;
-    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
-        && !file[HF_VOCAB_JSON].p && !file[HF_TIKTOKEN].p && !file[HF_SPIECE].p && !file[HF_FAIRSEQ].p)
+    while (i < n && !file[any[i]].p)
+        i++;
+    if (i == n)
         return true;
     bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
     if (ok)

@@ -141,6 +141,12 @@ bool ugm_put(struct keys *keys, struct vocab *v, struct err *err);
 bool fairseq_put(struct keys *keys, struct vocab *v, bool mask, struct err *err);
 bool unigram_put(struct keys *keys, struct vocab *v, struct err *err);
 
+/* Puts the vocabulary of RWKV as "rwkv", with the id that llama.cpp ends turns with. */
+bool world_put(struct keys *keys, struct vocab *v, struct err *err);
+
+/* Puts tokenizer.jsonl as "plamo2"; `chat`: with the chat template. */
+bool plamo_put(struct keys *keys, struct vocab *v, bool chat, struct err *err);
+
 /* Puts tiktoken.model as "gpt2". */
 bool tiktoken_put(struct keys *keys, struct vocab *v, struct err *err);
 
