@@ -399,7 +399,7 @@ awq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
     blocks_describe(&awq->blocks, awq->open, buf, n);
 }
 
-#define SCALES_PART COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES)
+#define SCALES_PART COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES, .left = LEFT_METHOD)
 #define ZEROS_PART COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS)
 
 static void

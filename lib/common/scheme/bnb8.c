@@ -100,7 +100,7 @@ const struct scheme bnb8_schemes[] = {
         .name = "bitsandbytes INT8",
         WORDS({ WORD_METHOD, "bitsandbytes_8bit" }),
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", WITH(COMPANION(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
-            COMPANION(".weight_format", IS(U8), OPTIONAL, STATE)) }),
+            COMPANION(".weight_format", IS(U8), OPTIONAL, STATE, .left = LEFT_SCALES)) }),
         .fit = bnb8_fit,
         .need = { [CODES] = NEED_RUN, [SCB] = NEED_RUN },
         .run = bnb8_run,

@@ -9,13 +9,34 @@
 #include "base/str.h"
 #include "scheme/roles_priv.h"
 #include "scheme/table.h"
+#include "scheme/words.h"
+
+/* Returns true if config.json declares the method of a scheme. MLX's blocks have none, and "affine" is their default mode. */
+static bool
+declares_method(const struct claims *c, const struct scheme *scheme)
+{
+    const char *method = config_method(c->config);
+    if (method)
+        return words_has(scheme, WORD_METHOD, method);
+    return config_block(c->config) && words_has(scheme, WORD_MODE, "affine");
+}
+
+/* Returns true if a tensor with such a name is from a quantizer. */
+static bool
+is_left(const struct claims *c, const struct tensor *t, const struct left_name *name)
+{
+    if (name->left == LEFT_GRID)
+        return t->dtype == DTYPE_U8 && t->shape.rank >= 2;
+    if (name->left == LEFT_E8M0)
+        return t->dtype == DTYPE_F8_E8M0;
+    return name->left != LEFT_METHOD || declares_method(c, name->scheme);
+}
 
 const struct left_name *
 claims_left(const struct claims *c, const struct tensor *t, struct part_name *p)
 {
     for (size_t i = 0; i < c->nleft; i++)
-        if (claims_strip_name(t, c->left[i].suffix, p) && p->base_len != 0
-            && (c->left[i].left != LEFT_GRID || (t->dtype == DTYPE_U8 && t->shape.rank >= 2)))
+        if (claims_strip_name(t, c->left[i].suffix, p) && p->base_len != 0 && is_left(c, t, &c->left[i]))
             return &c->left[i];
     return NULL;
 }

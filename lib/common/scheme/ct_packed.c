@@ -547,7 +547,9 @@ const struct scheme ct_packed_schemes[] = {
             COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES)) }, {
             .codes = "_packed", .dtypes = IS(I32), .becomes = "", WITH(COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), NAMED, SHAPE),
             COMPANION("_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
-            COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO)) }),
+            COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO)) }, {
+            .codes = "_packed", .dtypes = IS(I32), .becomes = "", WITH(/* without its shape */
+            COMPANION("_scale", FLOAT, EVIDENCE, SCALE), COMPANION("_shape", ANY, REQUIRED, SHAPE)) }),
         .fit = ct_packed_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
         .run = ct_packed_run,

@@ -105,7 +105,7 @@ const struct scheme eetq_schemes[] = {
         .name = "EETQ",
         WORDS({ WORD_METHOD, "eetq" }),
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = eetq_fits,
-            .shapes = "[in, out], weight_scales [out]", WITH(COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES)) }),
+            .shapes = "[in, out], weight_scales [out]", WITH(COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES, .left = LEFT_SCALES)) }),
         .fit = eetq_fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
         .run = eetq_run,

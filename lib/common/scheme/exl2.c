@@ -240,8 +240,8 @@ exl2_describe(const struct weight *w, char buf[SCHEME_DETAIL])
             groups, str_plural(groups));
 }
 
-#define OTHER_PARTS COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
-    COMPANION(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
+#define OTHER_PARTS COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST, .left = LEFT_PACKED), \
+    COMPANION(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS, .left = LEFT_PACKED), \
     COMPANION(".q_invperm", DTYPE_SET(HAS(I32), HAS(I16)), REQUIRED, G_IDX, .part = INVPERM), \
     COMPANION(".q_perm", DTYPE_SET(HAS(I32), HAS(I16)), OPTIONAL, G_IDX), COMPANION(".q_group_map", IS(I16), OPTIONAL, G_IDX)
 
@@ -250,7 +250,7 @@ const struct scheme exl2_schemes[] = {
         .code = "exl2",
         .name = "EXL2",
         WORDS({ WORD_METHOD, "exl2" }),
-        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = exl2_fits,
+        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .fits = exl2_fits,
             .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", WITH(COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS) }, {
             .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", WITH(/* without its scales */
             COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE)) }),

@@ -358,7 +358,7 @@ gptoss_fits(const struct table_match *f)
 
 /* The names of ModelOpt's experts. */
 #define EXPERT_PARTS SCALE("_weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
-    SCALE("_weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2), \
+    SCALE("_weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES), \
     SCALE("_pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH)
 
 #define WEIGHT .codes = ".weight", .dtypes = FP4, .becomes = ".weight"
@@ -448,7 +448,7 @@ const struct scheme fp4_schemes[] = {
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
         .shapes = "16, 32 or 128 codes, two per byte, for each scale",
-        WITH(SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE)) }) },
+        WITH(SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE, .left = LEFT_E8M0)) }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", WORDS({ WORD_METHOD, "mxfp4" }, { WORD_METHOD, "gpt_oss_mxfp4" }),
         .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe,
@@ -457,7 +457,7 @@ const struct scheme fp4_schemes[] = {
         .shapes = GPTOSS_SHAPES,
         WITH(SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID)) }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss_original, FP4_BY_ROWS, ROWS({
-        .codes = ".blocks", .dtypes = IS(U8), .becomes = "", .fits = gptoss_fits, .shapes = GPTOSS_SHAPES,
-        WITH(SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE)) }) },
+        .codes = ".blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_GRID, .fits = gptoss_fits, .shapes = GPTOSS_SHAPES,
+        WITH(SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID)) }) },
     { 0 },
 };

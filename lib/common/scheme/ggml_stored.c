@@ -25,21 +25,23 @@ struct ggml_stored_room {
     float v[ELEMS];
 };
 
+/* GPTQModel's types. */
+static const struct { const char *begin; uint64_t bits; enum dtype type; } gptqmodel_types[] = {
+    { "q_0", 4, DTYPE_Q4_0 }, { "q_0", 8, DTYPE_Q8_0 },
+    { "q_k", 4, DTYPE_Q4_K }, { "q_k", 5, DTYPE_Q5_K }, { "q_k", 6, DTYPE_Q6_K },
+};
+
 /* Returns the type of GPTQModel's blocks, or DTYPE_UNKNOWN. */
 static enum dtype
 ggml_stored_type_of(const struct config *config)
 {
-    static const struct { const char *begin; uint64_t bits; enum dtype type; } types[] = {
-        { "q_0", 4, DTYPE_Q4_0 }, { "q_0", 8, DTYPE_Q8_0 },
-        { "q_k", 4, DTYPE_Q4_K }, { "q_k", 5, DTYPE_Q5_K }, { "q_k", 6, DTYPE_Q6_K },
-    };
     const json_t *block = config_block(config);
     const char *format = json_string_value(json_object_get(block, "format"));
     if (!format)
         format = json_string_value(json_object_get(block, "checkpoint_format"));
-    for (size_t i = 0; format && i < sizeof types / sizeof *types; i++)
-        if (strncmp(format, types[i].begin, 3) == 0 && types[i].bits == config_number(config, "bits"))
-            return types[i].type;
+    for (size_t i = 0; format && i < sizeof gptqmodel_types / sizeof *gptqmodel_types; i++)
+        if (strncmp(format, gptqmodel_types[i].begin, 3) == 0 && gptqmodel_types[i].bits == config_number(config, "bits"))
+            return gptqmodel_types[i].type;
     return DTYPE_UNKNOWN;
 }
 
@@ -55,6 +57,25 @@ ggml_stored_keep(struct table_match *f, struct weight *w, enum dtype type, struc
     return true;
 }
 
+/* Returns true if config.json declares layers with so many inputs. */
+static bool
+is_declared_size(const struct config *config, uint64_t cols)
+{
+    return cols == config_size(config, CONFIG_HIDDEN) || cols == config_size(config, CONFIG_INTERMEDIATE);
+}
+
+/* Returns true if a row of so many bytes has a size that config.json declares, but only in blocks of another type. */
+static bool
+is_other_type(const struct config *config, uint64_t bytes, uint64_t cols)
+{
+    bool other = false;
+    for (size_t i = 0; i < sizeof gptqmodel_types / sizeof *gptqmodel_types && !is_declared_size(config, cols) && !other; i++) {
+        const struct dtype_facts *facts = dtype_facts(gptqmodel_types[i].type);
+        other = bytes % facts->bytes == 0 && is_declared_size(config, bytes / facts->bytes * facts->elems);
+    }
+    return other;
+}
+
 static bool
 fit_gptqmodel(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -65,6 +86,8 @@ fit_gptqmodel(struct table_match *f, struct weight *w, struct err *err)
         return w->own != NULL;
     if (f->codes->shape.rank != 2 || bytes % facts->bytes != 0 || !num_mul(&cols, bytes / facts->bytes, facts->elems))
         return table_wrong(f->codes, f->codes, err, "whole blocks of %u bytes, as %s has,", facts->bytes, facts->name);
+    if (is_other_type(f->claims->config, bytes, cols))
+        return table_wrong(f->codes, f->codes, err, "rows of %s that have a size in config.json", facts->name);
     return table_set_cols(f, w, cols, err);
 }
 
@@ -105,6 +128,9 @@ fit_modelopt(struct table_match *f, struct weight *w, struct err *err)
     uint64_t dim[2] = { dim_back(f->codes, 2), 0 };
     if (!ggml_stored_keep(f, w, type_by_length(f->codes), err) || w->vague)
         return w->own != NULL;
+    uint64_t declared = config_number(f->claims->config, "block_payload_bytes");
+    if (declared != 0 && declared != dim_cols(f->codes))
+        return table_wrong(f->codes, f->codes, err, "blocks of %" PRIu64 " bytes, as config.json declares,", declared);
     if (!num_mul(&dim[1], dim_rows(f->codes), ELEMS))
         return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
     return claims_shape(f->claims, w, 0, dim, 2, err);

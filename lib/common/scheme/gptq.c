@@ -410,7 +410,7 @@ const struct scheme gptq_schemes[] = {
             { WORD_DATA_TYPE, "opt_rtn_int_asym_float_zp" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .is = is_gptq,
             .fits = gptq_fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]",
-            WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
+            WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES, .left = LEFT_METHOD),
             COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS, .left = LEFT_SCALES),
             COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES)) }),
         .fit = gptq_fit,

@@ -320,7 +320,7 @@ hqq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 static const struct companion fields[] = {
     BELONGS(".scale", SCALE), BELONGS(".zero", ZERO_POINT), BELONGS(".shape", SHAPE), BELONGS(".nbits", STATE),
     BELONGS(".group_size", STATE), BELONGS(".axis", STATE), BELONGS(".packing", STATE),
-    BELONGS(".unpack_view_dtype", STATE), BELONGS(".view_as_float", STATE), BELONGS(".compute_dtype", STATE),
+    COMPANION(".unpack_view_dtype", ANY, OPTIONAL, STATE, .left = LEFT_PACKED), BELONGS(".view_as_float", STATE), BELONGS(".compute_dtype", STATE),
     BELONGS(".channel_wise", STATE), BELONGS(".optimize", STATE), BELONGS(".round_zero", STATE),
     BELONGS(".quant_scale", STATE), BELONGS(".quant_zero", STATE), BELONGS(".offload_meta", STATE),
     BELONGS(".encoded_state_dict", STATE), BELONGS(".stores_quant_config", STATE), { 0 },
@@ -334,7 +334,7 @@ const struct scheme hqq_schemes[] = {
         .code = "hqq",
         .name = "HQQ",
         WORDS({ WORD_METHOD, "hqq" }),
-        ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = hqq_fits,
+        ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .left = LEFT_METHOD, .is = is_hqq, .fits = hqq_fits,
             .shapes = "scale and zero", WITH(COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
             COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT)),

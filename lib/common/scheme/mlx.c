@@ -440,7 +440,7 @@ const struct scheme mlx_schemes[] = {
             WITH(COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
             COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL)) }, {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
-            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", WITH(COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
+            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", WITH(COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES, .left = LEFT_METHOD),
             COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases")) })),
     RECOGNISED("mlx-incomplete", "MLX without scales", {
         .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight",

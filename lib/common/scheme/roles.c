@@ -135,6 +135,22 @@ claim_schemes(struct claims *c, struct err *err)
     return ok;
 }
 
+/* Checks the weights that the schemes know from the metadata alone. */
+static bool
+check_complete(struct claims *c, struct err *err)
+{
+    const char *method = config_method(c->config);
+    char shown[STR_SHOWN];
+    const struct scheme *scheme;
+    bool ok = true;
+    if (method && catalog_count(c->catalog) == 0)
+        return err_set(err, ERR_MALFORMED, "config.json declares %s, but the model has no tensors",
+            str_shown(shown, method, strlen(method)));
+    for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
+        ok = !scheme->complete || scheme->complete(c, err);
+    return ok;
+}
+
 static bool
 claim_everything(struct claims *c, struct err *err)
 {
@@ -149,7 +165,7 @@ claim_everything(struct claims *c, struct err *err)
         smooth_finish(c->roles, c);
         c->roles->rotated = rotation_evidence(c);
     }
-    return ok && described_check(c, err) && fp8_finish(c->roles, c, err) && siblings_check(c, err) && leftover_check(c->roles, c, err)
+    return ok && check_complete(c, err) && described_check(c, err) && fp8_finish(c->roles, c, err) && siblings_check(c, err) && leftover_check(c->roles, c, err)
         && unclaimed_claim(c->roles, c, err)
         && check_names(c, err) && check_forced(c, err);
 }

@@ -201,6 +201,10 @@ struct scheme {
      * err set if something is wrong. May be NULL. */
     bool (*fit)(struct table_match *f, struct weight *w, struct err *err);
 
+    /* Checks that all parts of the weights that the metadata of the file describes are there. Returns false with err set if one
+     * is missing. Called once for a model, after all weights are claimed. May be NULL. */
+    bool (*complete)(struct claims *c, struct err *err);
+
     /* By part. RUN and AGAIN parts require run(), STRIP parts strip(). Ignored for parts that a weight does not have. The
      * codes are not WHOLE. */
     enum need need[SCHEME_PARTS];

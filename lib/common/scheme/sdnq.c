@@ -572,7 +572,7 @@ sdnq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 static const struct scheme_row rows[] = {
     { .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8, HAS(I64), HAS_FLOAT_16, HAS(F8_E8M0)),
       .becomes = ".weight", .choose = sdnq_choose,
-      WITH(COMPANION(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
+      WITH(COMPANION(".scale", ANY, EVIDENCE, SCALE, .part = SCALE, .left = LEFT_METHOD),
         COMPANION(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO)),
         ALSO(BELONGS(".svd_up", STATE), BELONGS(".svd_down", STATE), BELONGS(".scale_2", SCALE),
             BELONGS(".scale_zero_point", ZERO_POINT), BELONGS(".zero_point_scale", SCALE),

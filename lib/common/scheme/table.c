@@ -140,15 +140,16 @@ scheme_known(const char *name, struct err *err)
 }
 
 static size_t
-add_left(struct left_name names[LEFT_NAMES], size_t n, const char *suffix, const char *weight, enum left left)
+add_left(struct left_name names[LEFT_NAMES], size_t n, const struct left_name *name)
 {
     size_t i = 0;
-    while (i < n && left != LEFT_ITSELF && strcmp(names[i].suffix, suffix) != 0)
+    while (i < n && name->left != LEFT_ITSELF && (name->left != names[i].left || strcmp(names[i].suffix, name->suffix) != 0
+            || (name->left == LEFT_METHOD && name->scheme != names[i].scheme)))
         i++;
-    if (i < n || left == LEFT_ITSELF)
+    if (i < n || name->left == LEFT_ITSELF)
         return n;
     assert(n < LEFT_NAMES);
-    names[n] = (struct left_name){ suffix, weight, left };
+    names[n] = *name;
     return n + 1;
 }
 
@@ -160,9 +161,11 @@ table_left_names(struct left_name names[LEFT_NAMES])
     for (size_t i = 0; (s = table_scheme(i)) != NULL; i++)
         for (size_t j = 0; j < s->nrows; j++) {
             const struct scheme_row *r = &s->rows[j];
-            n = add_left(names, n, r->codes, r->becomes, r->left);
+            n = add_left(names, n, &(struct left_name){ r->codes, r->becomes, r->left, s });
             for (const struct companion *b = r->companions; b && b->suffix; b++)
-                n = add_left(names, n, b->suffix, r->becomes, b->left);
+                n = add_left(names, n, &(struct left_name){ b->suffix, r->becomes, b->left, s });
+            for (const struct companion *b = r->also; b && b->suffix; b++)
+                n = add_left(names, n, &(struct left_name){ b->suffix, r->becomes, b->left, s });
         }
     return n;
 }

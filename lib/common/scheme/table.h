@@ -37,6 +37,8 @@ enum left {
     LEFT_SCALES,                /* from a quantizer, but harmless beside a float weight */
     LEFT_BLOCK_SCALES,          /* like LEFT_SCALES, unless F8: those are scales of codes */
     LEFT_GRID,                  /* from a quantizer only if U8 of rank 2 or more */
+    LEFT_E8M0,                  /* from a quantizer only if F8_E8M0 */
+    LEFT_METHOD,                /* from a quantizer only if config.json declares its method */
     LEFT_PACKED                 /* codes, or a sign that the weight beside it is codes: never harmless */
 };
 
@@ -147,8 +149,9 @@ const struct scheme *table_scheme(size_t i);
 struct left_name {
     const char *suffix, *weight;
     enum left left;
+    const struct scheme *scheme;
 };
-enum { LEFT_NAMES = 48 };
+enum { LEFT_NAMES = 96 };
 size_t table_left_names(struct left_name names[LEFT_NAMES]);
 
 /* Companions that any weight may have, because they do not alter it (siblings.h). Ends with an entry without a name. */

@@ -437,6 +437,66 @@ torchao_describe(const struct weight *w, char buf[SCHEME_DETAIL])
             t->tiles != 0 ? ", scales in tiles" : "");
 }
 
+/* --- complete weights */
+
+/* Finds the stored tensor "P._NAME_part" of a weight "P.NAME"; NULL if it does not exist, or if the name has another form. */
+static const struct tensor *
+find_stored(const struct claims *c, const struct meta *m, const char *part)
+{
+    size_t dot = m->key_len, n = strlen(part);
+    while (dot != 0 && m->key[dot - 1] != '.')
+        dot--;
+    if (dot == 0 || m->key_len + n + 2 > c->longest)
+        return NULL;
+    char *p = c->scratch;
+    memcpy(p, m->key, dot);
+    p[dot] = '_';
+    memcpy(p + dot + 1, m->key + dot, m->key_len - dot);
+    p[m->key_len + 1] = '_';
+    memcpy(p + m->key_len + 2, part, n);
+    return catalog_find(c->catalog, p, m->key_len + 2 + n);
+}
+
+/* Checks that the file has all parts of a weight, or none: then it has the metadata of other files too. */
+static bool
+check_names(const struct claims *c, const struct meta *m, const json_t *names, struct err *err)
+{
+    char shown[STR_SHOWN];
+    const struct tensor *any = NULL, *t;
+    const char *missing = NULL, *part;
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        part = json_string_value(json_array_get(names, i));
+        if (!part)
+            continue;
+        t = find_stored(c, m, part);
+        if (t)
+            any = t;
+        else
+            missing = part;
+    }
+    return !any || !missing || claims_missing(c, any->extent.at, err, "tensor %s: quantized (torchao), but has no %s",
+        str_shown(shown, m->key, m->key_len), missing);
+}
+
+static bool
+torchao_complete(struct claims *c, struct err *err)
+{
+    static const char key[] = "\"_tensor_data_names\"";
+    bool ok = true;
+    for (size_t i = 0; ok && !claims_is_report_on_shard(c) && i < catalog_meta_count(c->catalog); i++) {
+        const struct meta *m = catalog_meta_at(c->catalog, i);
+        json_t *root = NULL;
+        size_t n = 0;
+        const char *text = m->value.type == META_STRING ? meta_bytes(&m->value, &n) : "";
+        if (!memmem(text, n, key, strlen(key)))
+            continue;
+        ok = tree_read(&root, text, n, "the metadata of a torchao tensor", err)
+            && check_names(c, m, json_object_get(root, "_tensor_data_names"), err);
+        json_decref(root);
+    }
+    return ok;
+}
+
 static const struct scheme_row rows[] = {
     { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .choose = torchao_choose, WITH(COMPANION("_scale", ANY, OPTIONAL,
         SCALE, .part = SCALE), COMPANION("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
@@ -452,7 +512,7 @@ static const struct scheme_row rows[] = {
 /* The first scheme finds the weights of both. */
 const struct scheme torchao_schemes[] = {
     [IN_ROWS] = TORCHAO(WORDS({ WORD_METHOD, "torchao" }), .rows = rows, .nrows = sizeof rows / sizeof *rows,
-        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [WHOLE_SCALE] = NEED_RUN }),
+        .complete = torchao_complete, .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [WHOLE_SCALE] = NEED_RUN }),
     [IN_COLUMNS] = TORCHAO(.strip = strip,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP }),
     { 0 },

@@ -50,7 +50,7 @@ module_len(const struct tensor *t, size_t *last)
 
 static const char *const scale_words[] = { "scale", "scaling", "absmax", "amax", NULL };
 
-/* Lists the owners that the name of a float tensor, or of E8M0 scales stored as U8, implies. */
+/* Lists the owners that the name of a tensor implies. Scales may be integers: E8M0 stored as U8, or a wrong type. */
 static size_t
 owners_of(const struct tensor *t, struct owner out[2])
 {
@@ -59,7 +59,7 @@ owners_of(const struct tensor *t, struct owner out[2])
     bool is_float = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT;
     const char *const *words = is_float ? float_words : scale_words;
     size_t last, module = module_len(t, &last), n = t->name_len - last, at, used = 0;
-    if ((!is_float && t->dtype != DTYPE_U8) || (at = find_words(t->name + last, n, words)) == n)
+    if ((!is_float && dtype_facts(t->dtype)->kind != DTYPE_IS_INT) || (at = find_words(t->name + last, n, words)) == n)
         return 0;
     bool vague = find_words(t->name + last, n, scale_words) == n;
     if (last != 0)
@@ -130,7 +130,7 @@ is_code(const struct tensor *t)
     return dtype_facts(t->dtype)->kind == DTYPE_IS_INT && t->shape.rank >= rank && t->extent.nbytes != 0;
 }
 
-/* The parts. COMPANION is the evidence for codes; NULL if config.json is the only evidence. */
+/* The parts. COMPANION is the evidence for codes; without it the text at w->own says what is. */
 enum { CODES, COMPANION };
 
 static void
@@ -141,7 +141,7 @@ unclaimed_describe(const struct weight *w, char buf[SCHEME_DETAIL])
     char shown[STR_SHOWN];
     size_t last;
     if (!companion) {
-        snprintf(buf, SCHEME_DETAIL, "%s, quantized according to config.json", type);
+        snprintf(buf, SCHEME_DETAIL, "%s, %s", type, (const char *)w->own);
         return;
     }
     module_len(companion, &last);
@@ -170,6 +170,18 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
     if (scale)
         return scale;
     return claims_find(c, t->name, t->name_len, "_quantizer._scale");
+}
+
+/* Returns true for a module of a name that only linear layers have: their weights are integers only if they are codes. */
+static bool
+is_linear(const char *module, size_t n)
+{
+    static const char *const ends[] = { "_proj", "lm_head", "embed_tokens", "fc1", "fc2", "query_key_value", "dense_h_to_4h",
+        "dense_4h_to_h", ".w1", ".w2", ".w3" };
+    size_t i = 0;
+    while (i < sizeof ends / sizeof *ends && !str_strip(module, &n, ends[i]))
+        i++;
+    return i < sizeof ends / sizeof *ends;
 }
 
 /* Tensors called P.weight that hold integers and are copied unchanged. */
@@ -202,11 +214,13 @@ examine(struct claims *c, const struct owners *o, const struct tensor *t, struct
     if (scale == t)             /* a tensor is not evidence for itself */
         scale = NULL;
     bool weight = n == 6 && last != 0 && memcmp(t->name + last, "weight", 6) == 0;
+    bool linear = weight && is_linear(t->name, module);
     if (!scale && weight && config_method(c->config) && !config_ignores(c->config, t->name, module, &ignored, err))
         return false;
     const struct weight w = { .scheme = unclaimed_schemes, .part = { t, scale }, .name = t->name,
-        .name_len = t->name_len, .shape = t->shape, .vague = true };
-    if (!scale && ignored) {
+        .name_len = t->name_len, .shape = t->shape, .vague = true,
+        .own = ignored ? "without a scale" : "quantized according to config.json" };
+    if (!scale && ignored && !linear) {
         if (weight && !plain->first)
             plain->first = t;
         plain->n += weight;

@@ -292,7 +292,7 @@ const struct scheme vptq_schemes[] = {
         .code = "vptq",
         .name = "VPTQ",
         WORDS({ WORD_METHOD, "vptq" }, { WORD_FORMAT, "vptq" }),
-        ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", WITH(COMPANION(".centroids.weight", FLOAT_16, NAMED, CODEBOOK, .part = CENTROIDS),
+        ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", .left = LEFT_METHOD, WITH(COMPANION(".centroids.weight", FLOAT_16, NAMED, CODEBOOK, .part = CENTROIDS, .left = LEFT_METHOD),
             COMPANION(".res_centroids.weight", FLOAT_16, OPTIONAL, CODEBOOK, .part = RESIDUALS),
             COMPANION(".perm", DTYPE_SET(HAS(I16), HAS(U16), HAS(I64)), OPTIONAL, G_IDX, .part = PERM),
             COMPANION(".weight_scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
