@@ -154,6 +154,36 @@ def modelslim(rows, cols):
             ("weight_offset", "F32", [rows, 1], bytes(4)), ("scale_bias", "F32", [rows, 1], F32)]
 
 
+def modelslim_second(rows, cols):
+    return modelslim(rows, cols) + [("weight_scale_second", "F32", [rows, cols // 256], F32)]
+
+
+def modelslim_static(rows, cols):
+    return [("weight", "I8", [rows, cols], CODES), ("deq_scale", "F32", [rows], F32), ("quant_bias", "I32", [rows], bytes(4)),
+            ("input_scale", "F32", [1], struct.pack("<f", 1e-2)), ("input_offset", "F32", [1], bytes(4)),
+            ("bias", "F32", [rows], F32)]
+
+
+def mxfp4_dual(rows, cols):
+    return [("weight", "U8", [rows, cols // 2], CODES), ("weight_scale", "U8", [rows, cols // 32], E8M0),
+            ("weight_dual_scale", "F32", [rows, cols // 512, 1], F32)]
+
+
+def deepseek_fp4(group):
+    def make(rows, cols):
+        return [("weight", "I8", [rows, cols // 2], CODES), ("scale", "F8_E8M0", [rows, cols // group], E8M0)]
+    return make
+
+
+def ggml_blocks(rows, cols):
+    return [("weight", "U8", [rows, cols // 256, 74], CODES)]
+
+
+def table(rows, cols):
+    return [("shards.shard_0.weight", "F8_E4M3", [rows, cols], sound_fp8(CODES)),
+            ("shards.weight_scale", "BF16", [1], struct.pack("<H", 0x3f80))]
+
+
 def quark_groups(rows, cols):
     groups = cols // 128
     return [("weight", "I32", [cols, rows // 8], CODES), ("weight_zero_point", "I32", [groups, rows // 8], CODES),
@@ -183,6 +213,14 @@ def gemma_config(bits):
 
 def sound_fp8(codes):
     return codes.translate(bytes(c - 1 if c & 0x7F == 0x7F else c for c in range(256)))
+
+
+def mxint4(rows, cols):
+    return [("weight_packed", "U8", [rows, cols // 2], CODES), ("weight_scale", "U8", [rows, cols // 32], E8M0)]
+
+
+MXINT4_CONFIG = {"quantization_config": {"quant_method": "auto-round", "packing_format": "auto_round", "data_type": "mx_int",
+                                         "bits": 4, "group_size": 32, "sym": True}}
 
 
 def mxfp8(rows, cols):
@@ -251,6 +289,15 @@ FAMILIES = [
     ("S3", "NVFP4-E5M3", 1.15, nvfp4_e5m3, NVFP4_E5M3_CONFIG),
     ("S3", "Inkling NVFP4", 1.15, inkling, {"architectures": ["InklingForConditionalGeneration"]}),
     ("S4", "GPTQModel FP8, inverse scales", 1.6, fp8_rows, FP8_INVERSE_CONFIG),
+    ("S3", "ModelSlim MXFP4, two scales", 1.15, mxfp4_dual, None),
+    ("S3", "MXINT4", 1.15, mxint4, MXINT4_CONFIG),
+    ("S3", "DeepSeek FP4, groups of 128", 1.15, deepseek_fp4(128), None),
+    ("S3", "FP8, a table with one scale", 1.15, table, None),
+    ("S4", "blocks of ggml, IQ2_XS", 1.6, ggml_blocks, {"quantization_config": {"quant_method": "modelopt", "quant_algo": "IQ2_XS",
+                                                                                "packing": "ggml"}}),
+    ("S4", "ModelSlim W4A8, second scales", 1.6, modelslim_second, None),
+    ("S4", "ModelSlim static W8A8", 1.6, modelslim_static, None),
+    ("S4", "Quark INT4, rows, reordered", 1.6, quark_rows, quark("per_channel", "reorder", None)),
     ("S4", "W4AFP8", 1.6, w4afp8, {"quantization_config": {"quant_method": "w4afp8", "group_size": 128}}),
     ("S4", "ModelSlim W4A8", 1.6, modelslim, None),
     ("S4", "Quark UINT4, groups", 1.6, quark_groups, quark("per_group", "reorder", 128)),

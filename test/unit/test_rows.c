@@ -9,6 +9,7 @@
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 #include "fence.h"
+#include "kernel/bits.h"
 #include "kernel/kernels.h"
 #include "sets.h"
 
@@ -211,6 +212,18 @@ test_known(const struct kernels *k)
         k->bits_lane(y, word, 1, 4, shift[i], 4);
         CHECK(y[0] == i);
     }
+}
+
+/* Three words of AWQ with columns 0 to 7, of which two are put in order together. */
+static void
+test_order(void)
+{
+    static const uint8_t words[12] = { 0x20, 0x64, 0x31, 0x75, 0x20, 0x64, 0x31, 0x75, 0x20, 0x64, 0x31, 0x75 };
+    static const uint8_t ordered[12] = { 0x10, 0x32, 0x54, 0x76, 0x10, 0x32, 0x54, 0x76, 0x10, 0x32, 0x54, 0x76 };
+    uint8_t y[12];
+
+    bits_order(y, words, 3);
+    CHECK(memcmp(y, ordered, sizeof y) == 0);
 }
 
 /* Codes written to a stream, or to lanes, one bit at a time are read back. */
@@ -451,5 +464,6 @@ main(void)
         test_join(k);
         test_packs(k);
     }
+    test_order();
     return check_done("test_rows");
 }

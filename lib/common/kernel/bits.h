@@ -50,4 +50,11 @@ void bits_found(uint16_t *restrict found, const uint8_t *restrict x, size_t nblo
  */
 void bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits);
 
+/* Puts the eight codes of 4 bits in each of n little-endian words in order: the low half of a word holds the even ones, the
+ * high half the odd ones, as AWQ orders them.
+ *
+ *     y    n words; must not overlap x
+ */
+void bits_order(uint8_t *restrict y, const uint8_t *restrict x, size_t n);
+
 #endif

@@ -310,7 +310,7 @@ gemv_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const uint8_t *zeros = decoding_bytes(d, ZEROS, p->row * b->per_row / 2 + p->col / b->b1 / 8 * 4);
     for (size_t i = 0, g = (size_t)(p->col / b->b1 % 8); i < p->groups; i++, g++)
         p->zeros[i] = (float)(zeros[g / 2] >> g % 2 * 4 & 15);
-    return codes_emit4(p, d, decoding_bytes(d, CODES, at / 2), y);
+    return codes_emit4(p, d, decoding_bytes(d, CODES, at / 2), false, y);
 }
 
 /* --- GEMV_FAST */

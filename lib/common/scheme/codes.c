@@ -1,5 +1,7 @@
 #include "scheme/codes.h"
 
+#include <string.h>
+
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/scale.h"
@@ -33,6 +35,17 @@ codes_fill_zeros(struct codes_piece *p, float zero)
         p->zeros[i] = zero;
 }
 
+void
+codes_flip(struct codes_piece *p)
+{
+    uint64_t eight;
+    for (size_t i = 0; i < p->n; i += sizeof eight) {           /* the buffer is whole words */
+        memcpy(&eight, p->codes + i, sizeof eight);
+        eight ^= UINT64_C(0x0808080808080808);
+        memcpy(p->codes + i, &eight, sizeof eight);
+    }
+}
+
 /* Applies the smoothing factors and rounds the values into y. */
 static void
 codes_finish(struct codes_piece *p, const struct decoding *d, uint8_t *y)
@@ -56,10 +69,11 @@ codes_emit(struct codes_piece *p, const struct decoding *d, const uint8_t *codes
 }
 
 uint64_t
-codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, uint8_t *y)
+codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, bool is_signed, uint8_t *y)
 {
-    static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-    const struct codes4 c = { .map = map, .zeros = p->zeros, .scales = p->scales, .group = p->group, .low_first = true };
+    static const float maps[2][16] = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+        { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 } };
+    const struct codes4 c = { .map = maps[is_signed], .zeros = p->zeros, .scales = p->scales, .group = p->group, .low_first = true };
     step_codes4(d, y, x, (size_t)p->col, p->n, &c, p->v);
     return p->n;
 }

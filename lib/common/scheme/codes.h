@@ -30,13 +30,16 @@ struct codes_piece *codes_begin(const struct decoding *d, uint64_t at, uint64_t 
 void codes_scales(struct codes_piece *p, const struct decoding *d, const struct blocks *b, unsigned part);
 void codes_fill_zeros(struct codes_piece *p, float zero);
 
+/* Flips the highest bit of each 4-bit code in p->codes, which adds 8 to codes in two's complement. */
+void codes_flip(struct codes_piece *p);
+
 /* Rounds the values of the piece into y, from codes of one byte each, and returns how many. `zeros`: p->zeros is valid. */
 uint64_t codes_emit(struct codes_piece *p, const struct decoding *d, const uint8_t *codes, bool is_signed, bool zeros,
     uint8_t *y);
 
 /* Like codes_emit, for 4-bit codes packed two to a byte, low nibble first. x is the byte of the first code, the one of
- * column `col`. All groups have zero points. */
-uint64_t codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, uint8_t *y);
+ * column `col`. All groups have zero points. is_signed: codes in two's complement. */
+uint64_t codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, bool is_signed, uint8_t *y);
 
 /* Describes codes of `bits` bits; `group` neighbours share a scale. zeros: the zero points, or NULL. */
 void codes_grid(struct weight_grid *g, uint32_t bits, uint64_t group, const struct tensor *scale, const struct tensor *zeros);

@@ -495,7 +495,7 @@ ct_packed_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t 
     code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
     const uint8_t *x = decoding_bytes(d, CODES, p->row * ct->words * 4 + from);
     if (ct->packing.bits == 4)
-        return codes_emit4(p, d, x + p->col % 8 / 2, y);
+        return codes_emit4(p, d, x + p->col % 8 / 2, false, y);
     if (ct->packing.padded)
         unpack_padded(p, ct->packing.bits, x);
     else

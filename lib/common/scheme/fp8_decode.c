@@ -3,6 +3,7 @@
  * scale). The E8M0 code 0 is 2^-127, but 0 in ComfyUI's tiles. */
 #include "base/num.h"
 #include "dtype/float8.h"
+#include "kernel/line.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/scale.h"
 #include "scheme/smooth.h"
@@ -124,8 +125,7 @@ row_of_floats(const struct decoding *d, float *v, const struct fp8_rows *m)
     for (uint64_t i = 0, n; i < m->cols; i += n, v += n) {
         float scale = m->scales[i / m->scale_cols];
         n = num_min(m->scale_cols, m->cols - i);
-        for (uint64_t j = 0; j < n; j++)
-            v[j] /= scale;
+        line_divide(v, (size_t)n, scale);
     }
 }
 

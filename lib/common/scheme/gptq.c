@@ -350,7 +350,7 @@ gptq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     p->narrow = bits <= 4;
     gptq_fill(d, p);
     if (bits == 4)
-        return codes_emit4(p, d, codes + p->col / 2, y);
+        return codes_emit4(p, d, codes + p->col / 2, false, y);
     if (!q->planar)
         d->k->bits_stream(p->codes, codes + p->col / 8 * bits, (size_t)p->col, p->n, bits);
     for (size_t i = 0; q->planar && i < p->n; i++)

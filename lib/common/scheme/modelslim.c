@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "kernel/line.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
@@ -114,10 +115,8 @@ multiply(const struct decoding *d, struct codes_piece *p)
     const struct w4a8 *own = d->w->own;
     uint64_t i = blocks_at(&own->second, p->row, p->col), left = own->second.b1 - p->col % own->second.b1;
     for (size_t done = 0, n; done < p->n; done += n, i++, left = own->second.b1) {
-        float second = scale_at(d, SECOND, i);
         n = (size_t)num_min(left, p->n - done);
-        for (size_t k = done; k < done + n; k++)
-            p->v[k] *= second;
+        line_multiply(p->v + done, n, scale_at(d, SECOND, i));
     }
 }
 
@@ -126,16 +125,19 @@ modelslim_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t 
 {
     const struct w4a8 *own = d->w->own;
     struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
-    unsigned shift = p->row % 2 * 4;
     const uint8_t *x = decoding_bytes(d, CODES, own->paired ? p->row / 2 * own->blocks.cols + p->col : at);
     codes_scales(p, d, &own->blocks, SCALE);
-    for (size_t i = 0; own->paired && i < p->n; i++)
-        p->codes[i] = (uint8_t)(((x[i] >> shift & 15) ^ 8) - 8);
-    if (own->paired)
+    if (own->paired) {
+        d->k->bits_lane(p->codes, x, p->n, 1, (unsigned)(p->row % 2 * 4), 4);
+        codes_flip(p);
+        codes_fill_zeros(p, 8);
+        p->narrow = true;
         x = p->codes;
+    }
     if (!d->w->part[SECOND])
-        return codes_emit(p, d, x, true, false, y);
-    const struct codes8 c = { .scales = p->scales, .group = p->group, .is_signed = true };
+        return codes_emit(p, d, x, !own->paired, own->paired, y);
+    const struct codes8 c = { .scales = p->scales, .zeros = own->paired ? p->zeros : NULL, .group = p->group,
+        .is_signed = !own->paired, .narrow = own->paired };
     d->k->codes8_f32(p->v, x, (size_t)p->col, p->n, &c);
     multiply(d, p);
     kernels_round(d->k, d->to, y, p->v, p->n);

@@ -23,6 +23,7 @@
 #include "base/matcher.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "kernel/bits.h"
 #include "scheme/codes.h"
 #include "scheme/declared.h"
 #include "scheme/dim.h"
@@ -271,8 +272,8 @@ decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
             p->zeros[i] = (float)no_zero(own);
     }
     d->k->bits_lane(p->codes, decoding_unit(d, CODES, unit) + p->col * 4, p->n, 4, shift_of(own, p->row), 4);
-    for (size_t i = 0; own->is_signed && i < p->n; i++)
-        p->codes[i] ^= 8;
+    if (own->is_signed)
+        codes_flip(p);
     return codes_emit(p, d, p->codes, false, true, y);
 }
 
@@ -293,11 +294,14 @@ decode_channels(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *
     struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
     uint64_t scale = own->blocks.per_row * p->row;
     codes_scales(p, d, &own->blocks, SCALE);
-    codes_fill_zeros(p, (float)(d->w->part[ZERO] ? quark_code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : no_zero(own)));
-    p->narrow = true;
-    for (size_t i = 0; i < p->n; i++)
-        p->codes[i] = (uint8_t)quark_code_of(own, decoding_bytes(d, CODES, (at + i) / 8 * 4), at + i);
-    return codes_emit(p, d, p->codes, false, true, y);
+    const uint8_t *x = decoding_bytes(d, CODES, at / 8 * 4);
+    unsigned zero = d->w->part[ZERO] ? quark_code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : no_zero(own);
+    codes_fill_zeros(p, (float)((int)zero - (int)no_zero(own)));
+    if (own->reordered) {
+        bits_order(p->codes, x, (size_t)num_ceil_div(at % 8 + p->n, 8));
+        x = p->codes;
+    }
+    return codes_emit4(p, d, x + at % 8 / 2, own->is_signed, y);
 }
 
 static void

@@ -46,3 +46,25 @@ bits_found(uint16_t *restrict found, const uint8_t *restrict x, size_t nblocks, 
         found[i] = (uint16_t)all;
     }
 }
+
+/* Returns the codes in the low half of each word of 32 bits, each in the low half of a byte. */
+static uint64_t
+spread(uint64_t x)
+{
+    x &= UINT64_C(0x0000ffff0000ffff);
+    x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    return (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+void
+bits_order(uint8_t *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (; n >= 2; n -= 2, x += 8, y += 8) {
+        uint64_t two = load_le64(x);
+        store_le64(y, spread(two) | spread(two >> 16) << 4);
+    }
+    if (n == 1) {
+        uint64_t one = load_le32(x);
+        store_le32(y, (uint32_t)(spread(one) | spread(one >> 16) << 4));
+    }
+}
