@@ -42,7 +42,7 @@ hf_folder_is_copied(const char *name, bool quantization)
     static const char *const weights[] = { ".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz",
         ".npy", ".h5", ".msgpack", ".onnx", ".onnx_data", ".tflite", ".gz", ".zst", ".xz" };
     static const char *const quantizers[] = { "hf_quant_config.json", "quantization_config.json", "quantize_config.json",
-        "quant_config.json", "quanto_qmap.json" };
+        "quant_config.json", "quanto_qmap.json", "ternary.json" };
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
         if (str_ends(name, weights[i]))
             return false;
@@ -51,8 +51,6 @@ hf_folder_is_copied(const char *name, bool quantization)
     for (size_t i = 0; quantization && i < sizeof quantizers / sizeof *quantizers; i++)
         if (strcmp(name, quantizers[i]) == 0)
             return false;
-    if (quantization && str_begins(name, "quant_model_description") && str_ends(name, ".json"))     /* of ModelSlim */
-        return false;
     return name[0] != '.' && strcmp(name, names[HF_CONFIG]) != 0;
 }
 

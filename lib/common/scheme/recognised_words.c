@@ -12,15 +12,6 @@ enum { SCALES, QZEROS };
     COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES), \
     COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES)
 
-/* Matches five codes in a byte, and a scale for each 128. */
-static bool
-is_ternary(const struct table_match *f)
-{
-    uint64_t n = dim_cols(f->codes), groups = dim_cols(f->with[0]);
-    return dim_same_rows(f->with[0], f->codes) && groups != 0 && n <= UINT64_MAX / 5 && groups <= UINT64_MAX / 128
-        && 5 * n > 128 * (groups - 1) && 5 * (n - 1) < 128 * groups;
-}
-
 const struct scheme paroquant_schemes[] = {
     DECLARED("paroquant", "ParoQuant", WORDS({ WORD_METHOD, "paroquant" }, { WORD_FORMAT, "paroquant" }), {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, WITH(COMPANION(".theta", ANY, EVIDENCE, STATE), COMPANION(".pairs", ANY, EVIDENCE, G_IDX)),
@@ -49,9 +40,6 @@ const struct scheme word_schemes[] = {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight",
         WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE)),
         ALSO(BELONGS(".zeros", ZERO_POINT), BELONGS(".qzeros", ZERO_POINT), BELONGS(".g_idx", G_IDX)) }),
-    RECOGNISED("thrush-ternary", "thrush-ternary", {
-        .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .is = is_ternary,
-        WITH(COMPANION(".scales", IS(F16), EVIDENCE, SCALE)) }),
     DECLARED("fp-quant", "FP-Quant", WORDS({ WORD_METHOD, "fp_quant" }), {
         .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight",
         WITH(COMPANION(".scales", ANY, EVIDENCE, SCALE)),

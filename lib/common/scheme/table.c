@@ -14,7 +14,7 @@
 /* Of schemes with common names, the one that requires more evidence comes first. */
 static const struct scheme *const table[] = {
     comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, ggml_stored_schemes, gptq_schemes, awq_schemes,
-    word_schemes, quark_schemes, gemma_schemes, int4_modelopt_schemes, fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes,
+    ternary_schemes, word_schemes, quark_schemes, gemma_schemes, int4_modelopt_schemes, fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes,
     ct_packed_schemes, mlx_schemes, hqq_schemes, quanto_schemes, eetq_schemes, torchao_schemes, modelslim_schemes,
     w4afp8_schemes, int8_schemes, int8_static_schemes, exl2_schemes, aqlm_schemes, vptq_schemes, other_schemes, fp8_schemes, ggml_schemes,
     unclaimed_schemes,

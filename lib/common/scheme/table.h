@@ -174,7 +174,7 @@ void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The arrays, in order. */
 extern const struct scheme comfy_schemes[], sdnq_schemes[], bnb4_schemes[], bnb8_schemes[];
-extern const struct scheme paroquant_schemes[], gptq_schemes[], awq_schemes[], word_schemes[], quark_schemes[];
+extern const struct scheme paroquant_schemes[], gptq_schemes[], awq_schemes[], ternary_schemes[], word_schemes[], quark_schemes[];
 extern const struct scheme gemma_schemes[], int4_modelopt_schemes[], fp6_schemes[], fp4_schemes[], bitnet_schemes[];
 extern const struct scheme block_schemes[];
 extern const struct scheme ct_packed_schemes[];
