@@ -14,6 +14,21 @@ load helper
     [ "$status" -eq 0 ]
 }
 
+@test "layouts of late 2026 in the forms that the corpus lacks" {
+    run "$helpers/layouts" "$AMN_BIN" decoded
+    echo "$output"
+    [ "$status" -eq 0 ]
+    run "$helpers/layouts" "$AMN_BIN" refused
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "the models of the corpus: each unknown word in their configs is refused" {
+    run "$helpers/corpus-words" "$AMN_BIN"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
 @test "every scheme that is written: each unknown word in its config is refused with its place" {
     run "$helpers/unknown-words" "$AMN_BIN"
     echo "$output"

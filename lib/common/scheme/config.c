@@ -416,6 +416,52 @@ config_format(const struct config *config, const char *module, size_t n, const c
     return true;
 }
 
+/* Sets *found if an entry of extra_config is for a module: it has its name, or is an expression that occurs in it. */
+static bool
+is_entry_of(const struct config *config, const char *entry, const char *module, size_t n, bool *found, struct err *err)
+{
+    struct modules_cost *cost = config_cost(config);
+    struct matcher m;
+    size_t len = strlen(entry), at;
+    char shown[STR_SHOWN];
+    *found = false;
+    if (!strpbrk(entry, "*+?^$()[]{}|\\"))
+        return true;
+    if (!matcher_read(&m, entry, len, false))
+        return err_set(err, ERR_UNSUPPORTED, "extra_config: the expression '%s' is not supported", str_shown(shown, entry, len));
+    cost->steps -= num_min(cost->steps, len + 1);
+    *found = matcher_find(&m, module, n, &at, &cost->steps);
+    return modules_cost_left(cost, err);
+}
+
+enum { LONGEST = 1023 };        /* bytes of the name of a module that has an entry of its own */
+
+bool
+config_data_type(const struct config *config, const char *module, size_t n, const char **word, struct err *err)
+{
+    const json_t *all = json_object_get(config->block, "extra_config"), *own = NULL;
+    char name[LONGEST + 1] = "";
+    const char *entry;
+    json_t *value;
+    bool found = false;
+    if (n <= LONGEST && !memchr(module, '\0', n)) {
+        memcpy(name, module, n);
+        own = json_object_get(all, name);
+    }
+    json_object_foreach((json_t *)all, entry, value) {
+        if (own)
+            break;
+        if (!is_entry_of(config, entry, module, n, &found, err))
+            return false;
+        if (found)
+            own = value;
+    }
+    *word = json_string_value(json_object_get(own, "data_type"));
+    if (!*word)
+        *word = json_string_value(json_object_get(config->block, "data_type"));
+    return true;
+}
+
 bool
 config_says(const struct config *config, const char *key, const char *word)
 {

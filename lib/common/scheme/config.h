@@ -47,6 +47,11 @@ bool config_weights(const struct config *config, const char *module, size_t n, c
  * none is declared. Fails like config_weights. */
 bool config_format(const struct config *config, const char *module, size_t n, const char **format, struct err *err);
 
+/* Returns AutoRound's data_type for a module: of its entry in extra_config, by name or else by the first expression that is
+ * found in the name, or else of the block; NULL if none is declared. Fails with ERR_UNSUPPORTED for an expression that is not
+ * supported, and like modules_have. */
+bool config_data_type(const struct config *config, const char *module, size_t n, const char **word, struct err *err);
+
 /* Returns true if the block has this word, in any case, under a key. */
 bool config_says(const struct config *config, const char *key, const char *word);
 

@@ -269,12 +269,15 @@ static enum claim
 choose_e5m3(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct config *config = f->claims->config;
-    const char *format;
-    if (!config_format(config, f->base.base, f->base.base_len, &format, err))
+    const char *format, *word;
+    if (!config_format(config, f->base.base, f->base.base_len, &format, err)
+        || !config_data_type(config, f->base.base, f->base.base_len, &word, err))
         return CLAIM_FAIL;
-    bool declared = (format && str_same_word(format, "nvfp4-e5m3-pack-quantized"))
-        || config_says(config, "packing_format", "auto_round:llm_compressor_nvfp4_e5m3")
-        || config_says(config, "data_type", "nvfp4_v2");
+    bool declared = format && str_same_word(format, "nvfp4-e5m3-pack-quantized");
+    if (word)
+        declared = declared || str_same_word(word, "nvfp4_v2");
+    else
+        declared = declared || config_says(config, "packing_format", "auto_round:llm_compressor_nvfp4_e5m3");
     if (declared)
         return table_match(f, w, err);
     return CLAIM_NO;
@@ -283,9 +286,10 @@ choose_e5m3(struct table_match *f, struct weight *w, struct err *err)
 static enum claim
 choose_mxint4(struct table_match *f, struct weight *w, struct err *err)
 {
-    const struct config *config = f->claims->config;
-    bool declared = config_says(config, "data_type", "mx_int") || config_says(config, "data_type", "mx_int4");
-    if (declared)
+    const char *word;
+    if (!config_data_type(f->claims->config, f->base.base, f->base.base_len, &word, err))
+        return CLAIM_FAIL;
+    if (word && (str_same_word(word, "mx_int") || str_same_word(word, "mx_int4")))
         return table_match(f, w, err);
     return CLAIM_NO;
 }

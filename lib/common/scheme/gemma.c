@@ -87,6 +87,16 @@ gemma_choose(struct table_match *f, struct weight *w, struct err *err)
     return claim;
 }
 
+/* Claims the factors of Gemma's audio quantizer, which nothing is known to apply. */
+static enum claim
+choose_factors(struct table_match *f, struct weight *w, struct err *err)
+{
+    static const char *const methods[] = { "gemma", NULL };
+    if (config_method_is(f->claims->config, methods))
+        return table_match(f, w, err);
+    return CLAIM_NO;
+}
+
 /* Returns the columns of a row of `width` bytes: all that it holds, unless a size of the model ends in its last byte. */
 static uint64_t
 columns(const struct claims *c, uint64_t width, uint32_t per)
@@ -202,6 +212,8 @@ const struct scheme gemma_schemes[] = {
         .variant = gemma_variant,
         .grid = gemma_grid,
     },
+    RECOGNISED(NULL, "Gemma's residual quantizer", {
+        .codes = ".rqv2_muls", .dtypes = ANY, .becomes = ".rqv2_muls", .choose = choose_factors }),
     RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {
         .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
             COMPANION(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),

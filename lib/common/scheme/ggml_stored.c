@@ -184,7 +184,7 @@ const struct scheme ggml_stored_schemes[] = {
         .code = "ggml-blocks",
         .name = "blocks of ggml",
         WORDS({ WORD_METHOD, "gguf" }, { WORD_FORMAT, "gguf" }, { WORD_FORMAT, "q_*" }, { WORD_ALGO, "IQ1_S" },
-            { WORD_ALGO, "IQ2_XS" }),
+            { WORD_ALGO, "IQ2_XS" }, { WORD_PACKING, "ggml" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_gptqmodel, .left = LEFT_PACKED },
             { .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_modelopt }),
         .fit = ggml_stored_fit,

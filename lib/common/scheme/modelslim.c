@@ -178,6 +178,11 @@ modelslim_grid(const struct weight *w, struct weight_grid *g)
     [WITH_BIAS] = COMPANION(".scale_bias", FLOAT, OPTIONAL, ACTIVATION), __VA_ARGS__) }
 
 const struct scheme modelslim_schemes[] = {
+    RECOGNISED("modelslim-smooth", "ModelSlim's layer with factors of its columns in mul_scale", {
+        .codes = ".linear.weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8), .becomes = ".linear.weight",
+        WITH(COMPANION(".div.mul_scale", ANY, EVIDENCE, SCALE)),
+        ALSO(BELONGS(".linear.weight_scale", SCALE), BELONGS(".linear.weight_offset", ZERO_POINT),
+            BELONGS(".linear.deq_scale", SCALE), BELONGS(".linear.quant_bias", ACTIVATION)) }),
     {
         .code = "int4-modelslim",
         .name = "ModelSlim INT4",

@@ -54,6 +54,8 @@ const struct scheme other_schemes[] = {
     RECOGNISED("paddle", "PaddlePaddle INT8 or INT4", {
         .codes = ".quant_weight", .dtypes = IS(I8), .becomes = ".weight",
         WITH(COMPANION(".weight_scale", ANY, EVIDENCE, SCALE)) }),
+    RECOGNISED("uqff", "UQFF of mistral.rs", {
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", WITH(COMPANION(".weight.format", ANY, EVIDENCE, STATE)) }),
     RECOGNISED("dfloat11", "DFloat11", {
         .codes = ".encoded_exponent", .dtypes = IS(U8), .becomes = ".weight", WITH(COMPANION(".sign_mantissa", IS(U8), EVIDENCE, STATE), COMPANION(".luts", ANY, OPTIONAL, CODEBOOK)),
         ALSO(BELONGS(".output_positions", STATE), BELONGS(".gaps", STATE), BELONGS(".split_positions", STATE)) }),

@@ -46,18 +46,22 @@ kind_of(const struct tensor *codes, const struct tensor *scale)
     return swizzle_kind(&scale->shape, s, shape_dim(s, s->rank - 1) / each);
 }
 
+/* Returns true if the config declares a method whose scales are in order, as ModelSlim's description file does. */
 static bool
-config_is_plain(const struct config *config)
+config_is_plain(const struct claims *c)
 {
     static const char *const methods[] = { "modelopt", "compressed-tensors", "quark", "fp8", "mxfp8", NULL };
-    return config_method_is(config, methods);
+    bool plain = config_method_is(c->config, methods);
+    for (size_t i = 0; i < catalog_config_count(c->catalog) && !plain; i++)
+        plain = strncmp(catalog_config_at(c->catalog, i)->name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) == 0;
+    return plain;
 }
 
 struct grids
 swizzle_survey(const struct claims *c)
 {
     const struct catalog *catalog = c->catalog;
-    struct grids g = { .config = config_is_plain(c->config) };
+    struct grids g = { .config = config_is_plain(c) };
     struct part_name p;
     for (size_t i = 0; i < catalog_count(catalog) && !g.config; i++) {
         const struct tensor *scale = catalog_at(catalog, i);

@@ -26,6 +26,8 @@ static const struct place {
     { WORD_ALGO, { "quant_algo" }, NULL },                                      /* ModelOpt, TensorRT-LLM */
     { WORD_ALGO, { "quantized_layers", "*", "quant_algo" }, NULL },
     { WORD_PACKING, { "packing_format" }, NULL },                               /* AutoRound */
+    { WORD_PACKING, { "packing" }, "quant_algo" },                              /* ModelOpt */
+    { WORD_PACKING, { "quantized_layers", "*", "packing" }, "quant_algo" },
     { WORD_DATA_TYPE, { "data_type" }, NULL },
     { WORD_DATA_TYPE, { "extra_config", "*", "data_type" }, NULL },
     { WORD_PACK_METHOD, { "export", "pack_method" }, NULL },                    /* Quark */
