@@ -9,24 +9,11 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "container/torch/pickle_priv.h"
+#include "container/torch/pickle_machine_priv.h"
 
 enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
 
-struct pickle_machine {
-    struct pickle *k;
-    struct err *err;
-    struct pickle_step step;            /* the current opcode */
-    uint64_t nops;
-    struct pickle_value **stack;
-    size_t nstack, room_stack;
-    size_t *mark;                       /* stack heights */
-    size_t nmarks, room_marks;
-    struct pickle_value **memo;         /* NULL: not set */
-    size_t nmemo, room_memo;            /* nmemo: entries that are set */
-};
-
-static bool
+bool
 pickle_fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
 {
     char text[ERR_TEXT];
@@ -39,8 +26,8 @@ pickle_fail(struct pickle_machine *m, enum err_kind kind, const char *format, ..
 
 /* --- the stack */
 
-static bool
-push(struct pickle_machine *m, struct pickle_value *v)
+bool
+pickle_push(struct pickle_machine *m, struct pickle_value *v)
 {
     struct pickle_value **stack = NULL;
     if (v)
@@ -59,21 +46,20 @@ height(const struct pickle_machine *m)
     return m->nstack - (m->nmarks != 0 ? m->mark[m->nmarks - 1] : 0);
 }
 
-static bool
-has(struct pickle_machine *m, size_t n)
+bool
+pickle_has(struct pickle_machine *m, size_t n)
 {
     return height(m) >= n || pickle_fail(m, ERR_MALFORMED, "finds %zu values on the stack, expected %zu", height(m), n);
 }
 
-static struct pickle_value *
-top(const struct pickle_machine *m, size_t below)
+struct pickle_value *
+pickle_top(const struct pickle_machine *m, size_t below)
 {
     return m->stack[m->nstack - 1 - below];
 }
 
-/* Removes the last mark and returns the *n values above it, valid until the next push. NULL: no mark. */
-static struct pickle_value **
-take_mark(struct pickle_machine *m, size_t *n)
+struct pickle_value **
+pickle_take_mark(struct pickle_machine *m, size_t *n)
 {
     if (m->nmarks == 0) {
         pickle_fail(m, ERR_MALFORMED, "finds no MARK on the stack");
@@ -84,12 +70,11 @@ take_mark(struct pickle_machine *m, size_t *n)
     return m->stack + m->nstack;
 }
 
-/* Replaces the top n values by one. */
-static bool
-replace(struct pickle_machine *m, size_t n, struct pickle_value *v)
+bool
+pickle_replace(struct pickle_machine *m, size_t n, struct pickle_value *v)
 {
     m->nstack -= n;
-    return push(m, v);
+    return pickle_push(m, v);
 }
 
 static bool
@@ -112,7 +97,7 @@ op_pop(struct pickle_machine *m)
         m->nmarks--;
         return true;
     }
-    if (!has(m, 1))
+    if (!pickle_has(m, 1))
         return false;
     m->nstack--;
     return true;
@@ -122,7 +107,7 @@ static bool
 op_pop_mark(struct pickle_machine *m)
 {
     size_t n;
-    return take_mark(m, &n) != NULL;
+    return pickle_take_mark(m, &n) != NULL;
 }
 
 /* --- the memo */
@@ -130,7 +115,7 @@ op_pop_mark(struct pickle_machine *m)
 static bool
 memo_set(struct pickle_machine *m, uint64_t i)
 {
-    if (!has(m, 1))
+    if (!pickle_has(m, 1))
         return false;
     if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0: allocate no more than they can have set */
         return pickle_fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
@@ -144,7 +129,7 @@ memo_set(struct pickle_machine *m, uint64_t i)
         memset(memo + before, 0, (m->room_memo - before) * sizeof *memo);
     }
     m->nmemo += m->memo[i] == NULL;
-    m->memo[i] = top(m, 0);
+    m->memo[i] = pickle_top(m, 0);
     return true;
 }
 
@@ -166,10 +151,10 @@ op_get(struct pickle_machine *m)
     uint64_t i = m->step.number;
     if (i >= m->room_memo || !m->memo[i])
         return pickle_fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
-    return push(m, m->memo[i]);
+    return pickle_push(m, m->memo[i]);
 }
 
-/* --- plain values */
+/* --- the format */
 
 static bool
 op_proto(struct pickle_machine *m)
@@ -185,231 +170,6 @@ op_frame(struct pickle_machine *m)             /* a hint about buffering, with n
     return true;
 }
 
-static bool
-op_none(struct pickle_machine *m)
-{
-    return push(m, heap_value(m->k, PICKLE_NONE));
-}
-
-static bool
-push_integer(struct pickle_machine *m, enum pickle_kind kind, int64_t integer)
-{
-    struct pickle_value *v = heap_value(m->k, kind);
-    if (v)
-        v->of.integer = integer;
-    return push(m, v);
-}
-
-static bool
-op_bool(struct pickle_machine *m)
-{
-    return push_integer(m, PICKLE_BOOL, m->step.byte == OP_NEWTRUE);
-}
-
-static bool
-op_int(struct pickle_machine *m)
-{
-    return push_integer(m, PICKLE_INT, (int64_t)m->step.number);
-}
-
-/* Pushes bytes, or a text, that stay in the buffer. */
-static bool
-push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, uint64_t n, bool odd)
-{
-    struct pickle_value *v;
-    if (n > PICKLE_STRING_MAX)
-        return pickle_fail(m, ERR_LIMIT, "length %" PRIu64 " exceeds the limit of %d bytes (built in)", n, PICKLE_STRING_MAX);
-    v = heap_value(m->k, kind);
-    if (v) {
-        v->n = (uint32_t)n;
-        v->of.text = p;
-        v->odd = odd;
-    }
-    return push(m, v);
-}
-
-/* Pushes an integer of any length: two's complement, little-endian. */
-static bool
-op_long(struct pickle_machine *m)
-{
-    const uint8_t *p = m->step.text;
-    uint64_t n = m->step.text_len, bits = 0;
-    while (n > 1 && p[n - 1] == (p[n - 2] & 0x80 ? 0xFF : 0))
-        n--;
-    if (n > sizeof bits)
-        return push_bytes(m, PICKLE_BIG, p, n, false);
-    for (uint64_t i = 0; i < sizeof bits; i++)
-        bits |= (uint64_t)(i < n ? p[i] : n != 0 && p[n - 1] & 0x80 ? 0xFF : 0) << 8 * i;
-    return push_integer(m, PICKLE_INT, (int64_t)bits);
-}
-
-static bool
-op_float(struct pickle_machine *m)
-{
-    struct pickle_value *v = heap_value(m->k, PICKLE_FLOAT);
-    if (v)
-        memcpy(&v->of.real, &m->step.number, sizeof v->of.real);
-    return push(m, v);
-}
-
-static bool
-op_bytes(struct pickle_machine *m)
-{
-    return push_bytes(m, PICKLE_BYTES, m->step.text, m->step.text_len, false);
-}
-
-/* Returns true for UTF-8, and for the lone surrogates that Python may write, which set *odd. */
-static bool
-is_text(const uint8_t *p, uint64_t n, bool *odd)
-{
-    enum { SURROGATE = 3 };
-    uint32_t code;
-    *odd = false;
-    for (uint64_t i = 0; i < n;) {
-        size_t len;
-        if (p[i] < 0x80)
-            len = 1;
-        else
-            len = str_utf8_char((const char *)p + i, (size_t)(n - i), &code);
-        if (len == 0 && n - i >= SURROGATE && p[i] == 0xED && p[i + 1] >= 0xA0 && p[i + 1] <= 0xBF
-            && (p[i + 2] & 0xC0) == 0x80) {
-            len = SURROGATE;
-            *odd = true;
-        }
-        if (len == 0)
-            return false;
-        i += len;
-    }
-    return true;
-}
-
-/* Also the strings of Python 2, which torch decodes as UTF-8 too, but without surrogates. */
-static bool
-op_text(struct pickle_machine *m)
-{
-    bool odd = false, bytes = m->step.byte == OP_BINSTRING || m->step.byte == OP_SHORT_BINSTRING;
-    if (m->step.text_len <= PICKLE_STRING_MAX
-        && (!is_text(m->step.text, m->step.text_len, &odd) || (odd && bytes)))
-        return pickle_fail(m, ERR_MALFORMED, "has a text of %" PRIu64 " bytes that is not UTF-8", m->step.text_len);
-    return push_bytes(m, PICKLE_TEXT, m->step.text, m->step.text_len, odd);
-}
-
-/* --- containers */
-
-static bool
-op_tuple_n(struct pickle_machine *m)
-{
-    size_t n = 0;
-    if (m->step.byte != OP_EMPTY_TUPLE)
-        n = (size_t)m->step.byte - OP_TUPLE1 + 1;
-    return has(m, n) && replace(m, n, heap_tuple(m->k, PICKLE_TUPLE, m->stack + m->nstack - n, n));
-}
-
-static bool
-op_tuple(struct pickle_machine *m)
-{
-    size_t n;
-    struct pickle_value **item = take_mark(m, &n);
-    return item && push(m, heap_tuple(m->k, PICKLE_TUPLE, item, n));
-}
-
-static bool
-op_container(struct pickle_machine *m)
-{
-    return push(m, heap_container(m->k, m->step.byte == OP_EMPTY_LIST ? PICKLE_LIST
-        : m->step.byte == OP_EMPTY_SET ? PICKLE_SET : PICKLE_DICT));
-}
-
-/* Stores a value in an opaque object, in no particular place. */
-static bool
-pickle_keep(struct pickle_machine *m, struct pickle_value *object, struct pickle_value *value)
-{
-    if (!object->of.item[2])
-        object->of.item[2] = heap_container(m->k, PICKLE_LIST);
-    return object->of.item[2] && heap_append(m->k, object->of.item[2], value);
-}
-
-/* Appends to a list or set, or stores in an opaque object. */
-static bool
-append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *value)
-{
-    if (pickle_is_opaque(to))
-        return pickle_keep(m, to, value);
-    return heap_append(m->k, to, value);
-}
-
-static bool
-set_key(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *key, struct pickle_value *value)
-{
-    if (pickle_is_opaque(to))
-        return pickle_keep(m, to, key) && pickle_keep(m, to, value);
-    return heap_set(m->k, to, key, value);
-}
-
-/* Returns v, the container that the values above it go into, if it is of this kind, or an opaque object. */
-static struct pickle_value *
-target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, const char *expected)
-{
-    char shown[PICKLE_SHOWN];
-    if (v->kind == kind || pickle_is_opaque(v))
-        return v;
-    pickle_fail(m, ERR_MALFORMED, "is applied to %s, expected %s", pickle_shown(shown, v), expected);
-    return NULL;
-}
-
-static bool
-op_append(struct pickle_machine *m)
-{
-    struct pickle_value *list = NULL;
-    if (has(m, 2))
-        list = target(m, top(m, 1), PICKLE_LIST, "a list");
-    if (!list || !append(m, list, top(m, 0)))
-        return false;
-    m->nstack--;
-    return true;
-}
-
-static bool
-op_appends(struct pickle_machine *m)           /* and ADDITEMS */
-{
-    size_t n;
-    bool set = m->step.byte == OP_ADDITEMS;
-    struct pickle_value **item = take_mark(m, &n);
-    if (!item || !has(m, 1) || !target(m, top(m, 0), set ? PICKLE_SET : PICKLE_LIST, set ? "a set" : "a list"))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if ((set && !heap_hashable(m->k, item[i])) || !append(m, top(m, 0), item[i]))
-            return false;
-    return true;
-}
-
-static bool
-op_setitem(struct pickle_machine *m)
-{
-    struct pickle_value *dict = NULL;
-    if (has(m, 3))
-        dict = target(m, top(m, 2), PICKLE_DICT, "a dictionary");
-    if (!dict || !set_key(m, dict, top(m, 1), top(m, 0)))
-        return false;
-    m->nstack -= 2;
-    return true;
-}
-
-static bool
-op_setitems(struct pickle_machine *m)
-{
-    size_t n;
-    struct pickle_value **item = take_mark(m, &n);
-    if (!item || !has(m, 1) || !target(m, top(m, 0), PICKLE_DICT, "a dictionary"))
-        return false;
-    if (n % 2 != 0)
-        return pickle_fail(m, ERR_MALFORMED, "has an odd number of values (%zu), expected pairs", n);
-    for (size_t i = 0; i < n; i += 2)
-        if (!set_key(m, top(m, 0), item[i], item[i + 1]))
-            return false;
-    return true;
-}
-
 /* --- names, calls, storages */
 
 static bool
@@ -420,7 +180,7 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     if (module_len > LINE_MAX_BYTES || name_len > LINE_MAX_BYTES)
         return pickle_fail(m, ERR_LIMIT, "name of %" PRIu64 " bytes exceeds the limit of %d (built in)", num_max(module_len,
             name_len), LINE_MAX_BYTES);
-    if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
+    if (!pickle_values_is_text(module, module_len, &odd) || !pickle_values_is_text(name, name_len, &odd))
         return pickle_fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
     if (!pickle_name_find(&facts, m->k, module, (size_t)module_len, name, (size_t)name_len, m->err))
         return false;
@@ -439,7 +199,7 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
         m->k->opaque = own;
         m->k->opaque_at = m->k->at;
     }
-    return push(m, v);
+    return pickle_push(m, v);
 }
 
 static bool
@@ -452,9 +212,9 @@ static bool
 op_stack_global(struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];
-    if (!has(m, 2))
+    if (!pickle_has(m, 2))
         return false;
-    const struct pickle_value *module = top(m, 1), *name = top(m, 0);
+    const struct pickle_value *module = pickle_top(m, 1), *name = pickle_top(m, 0);
     if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
         return pickle_fail(m, ERR_UNSAFE, "references a name that is %s, expected a text",
             pickle_shown(shown, module->kind != PICKLE_TEXT ? module : name));
@@ -555,9 +315,9 @@ op_call(struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];
     struct pickle_value *v;
-    if (!has(m, 2))
+    if (!pickle_has(m, 2))
         return false;
-    struct pickle_value *callee = top(m, 1), *args = top(m, 0), *const parts[] = { callee, args, NULL };
+    struct pickle_value *callee = pickle_top(m, 1), *args = pickle_top(m, 0), *const parts[] = { callee, args, NULL };
     if (callee->kind != PICKLE_GLOBAL || callee->of.name->facts.role >= GLOBAL_DTYPE)
         return (callee->kind != PICKLE_PERSISTENT || pickle_is_plain(m->k, m->err)) && pickle_fail(m, ERR_MALFORMED,
             "calls %s, expected a function or a class", pickle_shown(shown, callee));
@@ -588,7 +348,7 @@ op_call(struct pickle_machine *m)
     default:
         v = heap_tuple(m->k, PICKLE_CALL, parts, sizeof parts / sizeof *parts);
     }
-    return v && replace(m, 2, v);
+    return v && pickle_replace(m, 2, v);
 }
 
 /* BUILD: drops the state of an OrderedDict, whose attributes are not items, and keeps the state of the objects that old files
@@ -597,9 +357,9 @@ static bool
 op_build(struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];
-    if (!has(m, 2))
+    if (!pickle_has(m, 2))
         return false;
-    struct pickle_value *of = top(m, 1), *state = top(m, 0);
+    struct pickle_value *of = pickle_top(m, 1), *state = pickle_top(m, 0);
     enum pickle_role role = GLOBAL_VALUE;
     if (of->kind == PICKLE_CALL)
         role = pickle_role(of);
@@ -630,14 +390,14 @@ static bool
 op_persistent(struct pickle_machine *m)
 {
     struct pickle_value **list = NULL;
-    if (has(m, 1))
+    if (pickle_has(m, 1))
         list = heap_grow(m->k, m->k->persistent, m->k->npersistent, &m->k->room_persistent, sizeof *list);
-    struct pickle_value *v = list ? heap_tuple(m->k, PICKLE_PERSISTENT, &(struct pickle_value *){ top(m, 0) }, 1) : NULL;
+    struct pickle_value *v = list ? heap_tuple(m->k, PICKLE_PERSISTENT, &(struct pickle_value *){ pickle_top(m, 0) }, 1) : NULL;
     if (list)
         m->k->persistent = list;
     if (v)
         list[m->k->npersistent++] = v;
-    return v && replace(m, 1, v);
+    return v && pickle_replace(m, 1, v);
 }
 
 /* --- the run */
@@ -647,14 +407,14 @@ static bool (*const run[256])(struct pickle_machine *) = {
     [OP_BINPUT] = op_put, [OP_LONG_BINPUT] = op_put, [OP_MEMOIZE] = op_memoize, [OP_BINGET] = op_get,
     [OP_LONG_BINGET] = op_get,
     [OP_PROTO] = op_proto, [OP_FRAME] = op_frame,
-    [OP_NONE] = op_none, [OP_NEWTRUE] = op_bool, [OP_NEWFALSE] = op_bool, [OP_BININT] = op_int, [OP_BININT1] = op_int,
-    [OP_BININT2] = op_int, [OP_LONG1] = op_long, [OP_BINFLOAT] = op_float,
-    [OP_BINBYTES] = op_bytes, [OP_SHORT_BINBYTES] = op_bytes,
-    [OP_BINUNICODE] = op_text, [OP_SHORT_BINUNICODE] = op_text, [OP_BINSTRING] = op_text, [OP_SHORT_BINSTRING] = op_text,
-    [OP_EMPTY_TUPLE] = op_tuple_n, [OP_TUPLE1] = op_tuple_n, [OP_TUPLE2] = op_tuple_n, [OP_TUPLE3] = op_tuple_n,
-    [OP_TUPLE] = op_tuple, [OP_EMPTY_LIST] = op_container, [OP_EMPTY_DICT] = op_container, [OP_EMPTY_SET] = op_container,
-    [OP_APPEND] = op_append, [OP_APPENDS] = op_appends, [OP_ADDITEMS] = op_appends, [OP_SETITEM] = op_setitem,
-    [OP_SETITEMS] = op_setitems,
+    [OP_NONE] = pickle_values_none, [OP_NEWTRUE] = pickle_values_bool, [OP_NEWFALSE] = pickle_values_bool, [OP_BININT] = pickle_values_int, [OP_BININT1] = pickle_values_int,
+    [OP_BININT2] = pickle_values_int, [OP_LONG1] = pickle_values_long, [OP_BINFLOAT] = pickle_values_float,
+    [OP_BINBYTES] = pickle_values_bytes, [OP_SHORT_BINBYTES] = pickle_values_bytes,
+    [OP_BINUNICODE] = pickle_values_text, [OP_SHORT_BINUNICODE] = pickle_values_text, [OP_BINSTRING] = pickle_values_text, [OP_SHORT_BINSTRING] = pickle_values_text,
+    [OP_EMPTY_TUPLE] = pickle_values_tuple_n, [OP_TUPLE1] = pickle_values_tuple_n, [OP_TUPLE2] = pickle_values_tuple_n, [OP_TUPLE3] = pickle_values_tuple_n,
+    [OP_TUPLE] = pickle_values_tuple, [OP_EMPTY_LIST] = pickle_values_container, [OP_EMPTY_DICT] = pickle_values_container, [OP_EMPTY_SET] = pickle_values_container,
+    [OP_APPEND] = pickle_values_append, [OP_APPENDS] = pickle_values_appends, [OP_ADDITEMS] = pickle_values_appends, [OP_SETITEM] = pickle_values_setitem,
+    [OP_SETITEMS] = pickle_values_setitems,
     [OP_GLOBAL] = op_global, [OP_STACK_GLOBAL] = op_stack_global, [OP_REDUCE] = op_call, [OP_NEWOBJ] = op_call,
     [OP_BUILD] = op_build, [OP_BINPERSID] = op_persistent,
 };
@@ -694,7 +454,7 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
                 "(built in)", m->k->limits->ops);
         *used += m->step.size;
         if (stop)
-            return has(m, 1);
+            return pickle_has(m, 1);
         if (!run[m->step.byte](m))
             return false;
     }
@@ -715,7 +475,7 @@ pickle_run_within(struct pickle **pickle, const struct pickle_value **root, cons
     m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
     bool ok = m.stack && run_all(&m, p, n, used);
     if (ok) {
-        *root = k->root = top(&m, 0);
+        *root = k->root = pickle_top(&m, 0);
         k->size = *used;
         k->at = at;
     }

@@ -1,0 +1,52 @@
+/* What the files of the pickle machine share. */
+#ifndef CONTAINER_TORCH_PICKLE_MACHINE_PRIV_H
+#define CONTAINER_TORCH_PICKLE_MACHINE_PRIV_H
+
+#include "container/torch/pickle_priv.h"
+
+struct pickle_machine {
+    struct pickle *k;
+    struct err *err;
+    struct pickle_step step;            /* the current opcode */
+    uint64_t nops;
+    struct pickle_value **stack;
+    size_t nstack, room_stack;
+    size_t *mark;                       /* stack heights */
+    size_t nmarks, room_marks;
+    struct pickle_value **memo;         /* NULL: not set */
+    size_t nmemo, room_memo;            /* nmemo: entries that are set */
+};
+
+/* Fails at the current opcode. */
+bool pickle_fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* --- the stack, in pickle.c */
+
+/* Takes NULL, for a value that could not be made. */
+bool pickle_push(struct pickle_machine *m, struct pickle_value *v);
+
+/* Fails if there are fewer than n values above the last mark. */
+bool pickle_has(struct pickle_machine *m, size_t n);
+
+struct pickle_value *pickle_top(const struct pickle_machine *m, size_t below);
+
+/* Removes the last mark and returns the *n values above it, valid until the next push. NULL: no mark. */
+struct pickle_value **pickle_take_mark(struct pickle_machine *m, size_t *n);
+
+/* Replaces the top n values by one. */
+bool pickle_replace(struct pickle_machine *m, size_t n, struct pickle_value *v);
+
+/* --- opcodes of plain values and containers, in pickle_values.c */
+
+typedef bool pickle_opcode(struct pickle_machine *m);
+pickle_opcode pickle_values_none, pickle_values_bool, pickle_values_int, pickle_values_long, pickle_values_float,
+    pickle_values_bytes, pickle_values_text, pickle_values_tuple_n, pickle_values_tuple,
+    pickle_values_container, pickle_values_append, pickle_values_appends, pickle_values_setitem, pickle_values_setitems;
+
+/* Returns true for UTF-8, and for the lone surrogates that Python may write, which set *odd. */
+bool pickle_values_is_text(const uint8_t *p, uint64_t n, bool *odd);
+
+/* Stores a value in an opaque object, in no particular place. */
+bool pickle_keep(struct pickle_machine *m, struct pickle_value *object, struct pickle_value *value);
+
+#endif
