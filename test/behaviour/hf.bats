@@ -690,3 +690,22 @@ END
     printf 'arch llama\n' >_mine.family
     refuses 65 malformed "expected the statement 'class'" llama3 --family mine.family
 }
+
+@test "check-classes: what another converter has that the families lack" {
+    mkdir c f
+    echo 'TEXT_MODEL_MAP: dict[str, str] = {"AForCausalLM": "a", "BForCausalLM": "b"}' >c/__init__.py
+    printf 'family x\nclass CForCausalLM AForCausalLM # BForCausalLM\n' >f/x.family
+    mkdir -p t/corpus && cp "$tests/check-classes" t/
+    t/check-classes c --record f >out && false
+    [ "$(cat out)" = "missing BForCausalLM b
+additional CForCausalLM x
+2 classes, 1 missing, 0 modules changed" ]
+    echo >c/b.py
+    echo "# changed" >>c/__init__.py
+    t/check-classes c f >out && false
+    grep -q '^changed __init__ *$' out
+    grep -q '^new b$' out
+    echo 'class BForCausalLM' >>f/x.family
+    t/check-classes c f --record >out
+    [ "$(tail -n 1 out)" = "2 classes, 0 missing, 0 modules changed" ]
+}

@@ -14,6 +14,7 @@ import torch
 import transformers as T
 from safetensors import safe_open
 
+import hf_text_models
 from hf_tokenizers import (CHAT, DIGITS, GPT_2, GPT_4O, LLAMA3, QWEN2, QWEN35, SEED, TEKKEN, deepseek_bpe, gemma4, glm_bpe, llama_bpe,
                            llama_json, modern, phi4_bpe, plain_bpe, qwen_bpe, spm, tiktoken, words, write_json)
 
@@ -244,6 +245,9 @@ CASES.update({
 })
 
 
+CASES.update(hf_text_models.CASES)
+
+
 def old_spelling(path):
     """Rewrites config.json in the form of transformers before version 5."""
     c = json.loads(path.read_text())
@@ -327,6 +331,36 @@ def saved_weights(model, options, family):
         return weights, (Path(saved) / "config.json").read_text()
 
 
+def inner(members, **more):
+    """Returns a configuration with more members where those of the text are."""
+    for key in ("text_config", "thinker_config", "language_config", "llm_config"):
+        if key in members:
+            return {**members, key: inner(members[key], **more)}
+    return {**members, **more}
+
+
+def named_weights(options, members, vocab, dtype):
+    """Returns the weights of a case with "tensors", sorted by name as in a published file."""
+    for key in ("thinker_config", "text_config", "language_config", "llm_config"):
+        members = members.get(key, members)
+    layers = options.get("layers") or next(members[k] for k in ("num_hidden_layers", "n_layer", "n_layers", "num_layers") if k in members)
+    found = []
+    for name, shape, *kind in options["tensors"]:
+        kind, of = [*kind, ""][0], {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}[dtype]
+        which = kind if isinstance(kind, range) else range(layers) if "{b}" in name else range(1)
+        kind = "" if isinstance(kind, range) else kind
+        for b in which:
+            for x in range(options.get("experts", 4) if "{x}" in name else 1):
+                found.append([name.replace("{b}", str(b)).replace("{x}", str(x)), of, [vocab if d == "vocab" else d for d in shape],
+                              "norm" if name.endswith("norm.weight") and not kind else kind])
+    return sorted(found)
+
+
+def write_weights(folder, weights):
+    lines = ",\n".join(" %s: [\n  %s]" % (json.dumps(f), ",\n  ".join(json.dumps(t) for t in tensors)) for f, tensors in weights.items())
+    (folder / "weights.json").write_text("{\n" + lines + "\n}\n")
+
+
 def build(name, folder):
     """Writes the case without expectations. Returns the name of its pre-tokenizer."""
     tokenizer, dtype, more, family, members, options = CASES[name]
@@ -335,6 +369,11 @@ def build(name, folder):
     if "weights" in options:
         hf_encoders.write(folder, name, n + more)
         return options.get("pre", pre)
+    if "tensors" in options:
+        write_json(folder / "config.json", {"architectures": [family[0]], "model_type": family[1], "torch_dtype": dtype,
+                                            **inner({k: n + more if v == "vocab" else v for k, v in members.items()}, vocab_size=n + more)})
+        write_weights(folder, {"model.safetensors": named_weights(options, members, n + more, dtype)})
+        return pre
     kind = options.get("config") or ("Gemma3Text" if family == "Gemma3" else family + "Text" if "vision" in options else family)
     make = exact if options.get("exact") else config
     c = make(getattr(T, kind + "Config"), vocab_size=n + more, **members)
@@ -348,9 +387,11 @@ def build(name, folder):
     (folder / "config.json").write_text(text)
     if options.get("old"):
         old_spelling(folder / "config.json")
-    for key in ("rotary_pct", "scoring_func"):      # of published models; the classes have none
+    for key in ("rotary_pct", "scoring_func", "n_ctx"):     # of published models; the classes have none
         if key in options:
             write_json(folder / "config.json", {**json.loads((folder / "config.json").read_text()), key: options[key]})
+    if "members" in options:
+        write_json(folder / "config.json", {**json.loads((folder / "config.json").read_text()), **options["members"]})
     if options.get("nextn"):
         next_block(weights, c.num_hidden_layers, options["nextn"])
     if options.get("transposed"):   # as published; transformers reads both, and writes the other
@@ -366,8 +407,7 @@ def build(name, folder):
         write_json(folder / "config.json", {**c, "architectures": [options["class"]]})
     if "generation" in options:
         write_json(folder / "generation_config.json", options["generation"])
-    lines = ",\n".join(" %s: [\n  %s]" % (json.dumps(f), ",\n  ".join(json.dumps(t) for t in tensors)) for f, tensors in weights.items())
-    (folder / "weights.json").write_text("{\n" + lines + "\n}\n")
+    write_weights(folder, weights)
     return pre
 
 

@@ -24,6 +24,7 @@ from conversion.base import TextModel
 from safetensors.torch import load_file
 
 import hf_models
+import hf_text_models
 
 logging.disable(logging.CRITICAL)
 transformers.logging.set_verbosity_error()
@@ -32,15 +33,38 @@ TEXT = "The ship left the harbour at 1234 in the rain, didn't it?\n  Two men and
 LOGITS = 24
 
 
+def mend_baichuan(cls):
+    """Its own method calls itself without end for all but one tensor of a layer."""
+    own = cls.__dict__["modify_tensors"]
+    cls.modify_tensors = lambda self, data, name, bid: (own if "W_pack" in name else TextModel.modify_tensors)(self, data, name, bid)
+
+
+def mend_vocabulary(cls):
+    """It reads a tokenizer from code beside the model only."""
+    cls.set_vocab = TextModel.set_vocab
+
+
+def mend_suppress(cls):
+    """It looks for tokens without an embedding in an index, which a model in one file lacks."""
+    cls._get_suppress_tokens = lambda self: None
+
+
+MENDED = {"suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
+
+
 def convert(folder, kind, pre, target):
+    """Writes the reference's file. "hparams" of a case are members that its class misses or misreads, "eager" one that cannot be lazy."""
+    options = hf_models.CASES[folder.name][5] if folder.name in hf_models.CASES else {}
     TextModel.get_vocab_base_pre = lambda self, tokenizer: pre
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False)
         cls = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if hasattr(cls, "lerp_weights"):        # kept from one model to the next
             cls.lerp_weights = {}
-        cls(folder, gguf.LlamaFileType[TYPES[kind]], target, is_big_endian=False, use_temp_file=False, eager=False,
-            metadata_override=None, model_name=None, split_max_tensors=0, split_max_size=0, dry_run=False,
+        for word in options.get("mend", ()):
+            MENDED[word](cls)
+        cls(folder, gguf.LlamaFileType[TYPES[kind]], target, is_big_endian=False, use_temp_file=False, eager=options.get("eager", False),
+            hparams={**hparams, **options["hparams"]} if "hparams" in options else None, metadata_override=None, model_name=None, split_max_tensors=0, split_max_size=0, dry_run=False,
             small_first_shard=False, remote_hf_model_id=None).write()
 
 
@@ -110,7 +134,7 @@ def outputs(model, pre, kinds=TYPES):
                 entry[kind] = [t.tensor_type.name, sha(t.data.tobytes())]
                 if t.name.endswith(".ssm_a"):           # an exponential
                     entry["values"] = t.data.reshape(-1).tolist()
-            numbers[kind] = int(reader.fields["general.file_type"].contents())
+            numbers[kind] = int(reader.fields["general.file_type"].contents()) if "general.file_type" in reader.fields else None
             keys = keys or list(keys_of(reader))
     return {"file_type": numbers, "kv": keys, "tensors": list(tensors.values())}
 
@@ -120,6 +144,8 @@ def expected(name, folder, pre):
     with tempfile.TemporaryDirectory() as work:
         model = Path(work) / name
         hf_models.hf_model.make(str(folder), str(model))
+        if name in hf_text_models.CASES:        # weights of this type, and keys
+            return outputs(model, pre, {"auto": TYPES["auto"]})
         made = outputs(model, pre)
         if "weights" in hf_models.CASES[name][5]:
             return made

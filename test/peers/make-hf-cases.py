@@ -3,6 +3,7 @@
 converter.
 
 usage: make-hf-cases.py LLAMA_CPP OUTPUT [CASE...]
+       make-hf-cases.py LLAMA_CPP OUTPUT --text [CASE...]      test/corpus/hf-text: the cases of hf_text_models.py, with fewer facts
 
 LLAMA_CPP: see hf_reference.py. Needs transformers, torch, safetensors, sentencepiece. The models are made and saved by transformers'
 own classes, so that names, shapes and texts are theirs; for the weights, a case keeps names, types and shapes (weights.json), and
@@ -23,6 +24,7 @@ import torch
 
 import hf_models
 import hf_reference
+import hf_text_models
 
 
 def write_expected(path, e):
@@ -37,15 +39,17 @@ def write_expected(path, e):
 
 
 def main():
-    output = Path(sys.argv[2])
-    for name in sys.argv[3:] or [n for n, case in hf_models.CASES.items() if not {"reference", "peer"} & case[5].keys()]:
+    output, text = Path(sys.argv[2]), "--text" in sys.argv
+    names = [a for a in sys.argv[3:] if a != "--text"]
+    for name in names or [n for n, case in hf_models.CASES.items()
+                          if not {"reference", "peer"} & case[5].keys() and text == (n in hf_text_models.CASES)]:
         folder = output / name
         shutil.rmtree(folder, ignore_errors=True)
         torch.manual_seed(1)
         pre = hf_models.build(name, folder)
         options = hf_models.CASES[name][5]
         write_expected(folder / "expected.json", {**hf_reference.expected(name, folder, pre),
-                                                  **{k: options[k] for k in ("llama", "off", "encoder", "extra") if k in options}})
+                                                  **{k: options[k] for k in ("llama", "off", "encoder", "extra", "but", "otherwise") if k in options}})
         print(name, sum(p.stat().st_size for p in folder.iterdir()), flush=True)
 
 

@@ -256,7 +256,7 @@ static void
 test_messages(void)
 {
     static const struct { const char *config, *says; enum err_kind kind; } rows[] = {
-        { "{\"architectures\":[\"FalconForCausalLM\"]}", "FalconForCausalLM", ERR_UNSUPPORTED },
+        { "{\"architectures\":[\"NoSuchForCausalLM\"]}", "NoSuchForCausalLM", ERR_UNSUPPORTED },
         { "{\"architectures\":[1]}", "architectures", ERR_MALFORMED },
         { "[]", "config.json", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"]}", "config.json: vocab_size is missing", ERR_MALFORMED },

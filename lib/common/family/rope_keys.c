@@ -35,7 +35,7 @@ static bool
 rope_type(const char **type, const json_t *rope, struct err *err)
 {
     static const char *const types[] = { "default", "linear", "yarn", "longrope", "su", "dynamic", "proportional", "llama3",
-        "xdrope" };
+        "xdrope", "mrope" };
     const json_t *said = json_object_get(rope, "rope_type");
     char shown[STR_SHOWN];
     *type = "";
