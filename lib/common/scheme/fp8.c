@@ -291,12 +291,44 @@ take_markers(struct claims *c, const struct weight *w, struct err *err)
     return true;
 }
 
+/* Checks that a tensor is not a weight in floats beside the parts of a table, which all have codes. */
+static bool
+check_beside_table(const struct roles *roles, const struct claims *c, const struct tensor *t, struct err *err)
+{
+    struct part_name p;
+    char name[STR_SHOWN], shared[STR_SHOWN];
+    if (!dtype_is_float(t->dtype) || !claims_strip_name(t, ".weight", &p))
+        return true;
+    size_t len = p.base_len;
+    while (len != 0 && p.base[len - 1] != '.')
+        len--;
+    const struct tensor *scale = claims_find(c, p.base, len, "weight_scale");
+    const struct weight *w = NULL;
+    if (scale)
+        w = roles_owner(roles, catalog_index(c->catalog, scale));
+    return !w || !w->shares || w->part[SCALE] != scale || err_at(err, ERR_MALFORMED, t->extent.at,
+        "tensor %s: %s, but the parts of its table share the scale %s of FP8", str_shown(name, t->name, t->name_len),
+        dtype_name(t->dtype), str_shown(shared, scale->name, scale->name_len));
+}
+
+/* Checks the tables of a model, if it has some. */
+static bool
+check_tables(const struct roles *roles, const struct claims *c, struct err *err)
+{
+    bool any = false, ok = true;
+    for (size_t i = 0; i < roles_weight_count(roles) && !any; i++)
+        any = roles_weight(roles, i)->shares && fp8_is(roles_weight(roles, i));
+    for (size_t i = 0; i < catalog_count(c->catalog) && any && ok; i++)
+        ok = check_beside_table(roles, c, catalog_at(c->catalog, i), err);
+    return ok;
+}
+
 bool
 fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
 {
     size_t taken = 0, missed = 0;
     bool marked = false;
-    if (!fp8_check_unscaled(roles, c, err))
+    if (!fp8_check_unscaled(roles, c, err) || !check_tables(roles, c, err))
         return false;
     for (size_t i = 0; i < roles_weight_count(roles); i++) {
         const struct weight *w = roles_weight(roles, i);
