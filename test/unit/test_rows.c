@@ -214,7 +214,7 @@ test_known(const struct kernels *k)
     }
 }
 
-/* Three words of AWQ with columns 0 to 7, of which two are put in order together. */
+/* Three words of AWQ with columns 0 to 7: the function takes two at a time. */
 static void
 test_order(void)
 {

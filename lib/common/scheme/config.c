@@ -428,13 +428,14 @@ is_entry_of(const struct config *config, const char *entry, const char *module, 
     if (!strpbrk(entry, "*+?^$()[]{}|\\"))
         return true;
     if (!matcher_read(&m, entry, len, false))
-        return err_set(err, ERR_UNSUPPORTED, "extra_config: the expression '%s' is not supported", str_shown(shown, entry, len));
+        return err_set(err, ERR_UNSUPPORTED, "extra_config: the expression '%s' is not supported",
+            str_shown(shown, entry, len));
     cost->steps -= num_min(cost->steps, len + 1);
     *found = matcher_find(&m, module, n, &at, &cost->steps);
     return modules_cost_left(cost, err);
 }
 
-enum { LONGEST = 1023 };        /* bytes of the name of a module that has an entry of its own */
+enum { LONGEST = 1023 };        /* longest name that is looked up in extra_config, in bytes */
 
 bool
 config_data_type(const struct config *config, const char *module, size_t n, const char **word, struct err *err)

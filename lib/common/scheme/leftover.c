@@ -26,8 +26,7 @@ count_lacking(const struct claims *c, const struct part_name *p, const struct sc
     return n;
 }
 
-/* Returns the suffix of what a left tensor lacks, of the row that lacks least: companions of codes, or the codes of a companion.
- * Empty if that is not clear. */
+/* Returns the suffix of the first companion that codes lack, of the row that lacks the fewest. Empty for other tensors. */
 static const char *
 find_lack(const struct claims *c, const struct tensor *t, const struct part_name *p)
 {

@@ -1,12 +1,13 @@
-/* thrush-ternary (moondream): five digits of base 3 in a byte, the lowest first, and a scale for each 128 of a row. For a module P:
+/* thrush-ternary (moondream): five digits of base 3 in a byte, the lowest first, and a scale for each 128 of a row. The
+ * tensors of a module P:
  *
  *     P.qweight    U8 [out, ceil(in/5)]
  *     P.scales     F16 [out, ceil(in/128)]
  *
  *     V[o][i] = (digit - 1) * scale[o][i / 128]
  *
- * The number of columns is not stored: it is a size that config.json declares, or else whole groups. FP-Quant has the same names
- * with scales of other types. Source: the project's description of its files.
+ * The number of columns is not stored: it is a size that config.json declares, or else whole groups. FP-Quant has the same
+ * names with scales of other types. Source: the project's description of its files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 enum { CODES, SCALES };                                 /* parts */
 enum {
     DIGITS = 5, GROUP = 128,
-    STEP_DIGITS = CODES_STEP - 4 * DIGITS               /* in a piece, which may begin within a byte and is unpacked with a margin */
+    STEP_DIGITS = CODES_STEP - 4 * DIGITS               /* in a piece; it may begin within a byte, and has a margin */
 };
 
 struct ternary {
@@ -65,8 +66,8 @@ ternary_fit(struct table_match *f, struct weight *w, struct err *err)
     uint64_t cols = find_cols(f);
     if (!own)
         return false;
-    *own = (struct ternary){ .blocks = { .rows = dim_rows(f->codes), .cols = cols, .b0 = 1, .b1 = GROUP, .per_row = dim_cols(f->with[0]) },
-        .width = dim_cols(f->codes), .open = cols == 0 };
+    *own = (struct ternary){ .blocks = { .rows = dim_rows(f->codes), .cols = cols, .b0 = 1, .b1 = GROUP,
+        .per_row = dim_cols(f->with[0]) }, .width = dim_cols(f->codes), .open = cols == 0 };
     w->own = own;
     w->vague = own->open;
     return own->open || table_set_cols(f, w, cols, err);
@@ -85,9 +86,9 @@ ternary_run(struct span *s, const struct weight *w, unsigned part, uint64_t firs
     s->len = last / cols * own->width + last % cols / DIGITS + 1 - s->at;
 }
 
-/* The digits of a byte, one in each byte of a word; those of 243 and more repeat. */
-#define WORD(b) ((uint64_t)((b) % 3) | (uint64_t)((b) / 3 % 3) << 8 | (uint64_t)((b) / 9 % 3) << 16 | (uint64_t)((b) / 27 % 3) << 24 \
-    | (uint64_t)((b) / 81 % 3) << 32)
+/* The digits of a byte, one in each byte of a word. A packed byte is less than 243. */
+#define WORD(b) ((uint64_t)((b) % 3) | (uint64_t)((b) / 3 % 3) << 8 | (uint64_t)((b) / 9 % 3) << 16 \
+    | (uint64_t)((b) / 27 % 3) << 24 | (uint64_t)((b) / 81 % 3) << 32)
 #define WORDS_4(b) WORD(b), WORD((b) + 1), WORD((b) + 2), WORD((b) + 3)
 #define WORDS_16(b) WORDS_4(b), WORDS_4((b) + 4), WORDS_4((b) + 8), WORDS_4((b) + 12)
 #define WORDS_64(b) WORDS_16(b), WORDS_16((b) + 16), WORDS_16((b) + 32), WORDS_16((b) + 48)
@@ -120,7 +121,8 @@ const struct scheme ternary_schemes[] = {
         .code = "thrush-ternary",
         .name = "thrush-ternary",
         WORDS({ WORD_METHOD, "thrush-ternary*" }, { WORD_FORMAT, "thrush-ternary*" }),
-        ROWS({ .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .is = is_ternary, WITH(COMPANION(".scales", IS(F16), EVIDENCE, SCALE, .part = SCALES)) }),
+        ROWS({ .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .is = is_ternary,
+            WITH(COMPANION(".scales", IS(F16), EVIDENCE, SCALE, .part = SCALES)) }),
         .fit = ternary_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN },
         .run = ternary_run,
