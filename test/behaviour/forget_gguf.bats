@@ -99,13 +99,38 @@ EOF
     done
 }
 
+# imatrix_keys FILE: the keys that say which importance matrix was used.
+imatrix_keys() { amn-inspect "$1" | jq -c '[.metadata | to_entries[] | select(.key | startswith("quantize.imatrix.")) | [.key[17:], .value]]'; }
+
+@test "the importance matrix is named in the keys of llama-quantize, texts cut at 127 bytes" {
+    tiny model m.gguf
+    tiny dat i.dat
+    printf '\007\000\000\000\010\000\000\000wiki.txt' >>i.dat
+    amn-forget -q --scheme q4_k --imatrix i.dat -o out.gguf m.gguf
+    n=$(imatrix_keys out.gguf | jq '.[2][1]')
+    [ "$(imatrix_keys out.gguf)" = "[[\"file\",\"i.dat\"],[\"dataset\",\"wiki.txt\"],[\"entries_count\",$n],[\"chunks_count\",7]]" ]
+    [ "$n" -gt 1 ]
+    long=$(printf 'é%.0s' {1..70}).dat
+    cp i.dat "$long"
+    amn-forget -q --scheme q4_k --imatrix "$long" -o cut.gguf m.gguf
+    [ "$(imatrix_keys cut.gguf | jq -r '.[0][1]' | tr -d '\n')" = "$(printf 'é%.0s' {1..63})" ]
+    amn-forget -q --scheme q4_k --imatrix i.dat --gguf-unset quantize.imatrix.file --gguf-kv quantize.imatrix.dataset=mine -o set.gguf m.gguf
+    imatrix_keys set.gguf | grep -q '^\[\["dataset","mine"\],\["entries'
+    amn-forget -q --scheme q8_0 --imatrix i.dat -o again.gguf out.gguf
+    amn-forget -q --scheme q8_0 -o none.gguf m.gguf
+    [ "$(imatrix_keys none.gguf)" = '[]' ]
+    amn-convert -q --dequantize --to gguf -o plain.gguf out.gguf
+    [ "$(imatrix_keys plain.gguf)" = '[]' ]
+}
+
 @test "counts of an importance matrix are truncated: 2.4 is 2, 0.4 is 0" {
     tiny model m.gguf
     tiny gguf two.gguf
     tiny gguf fraction.gguf counts=2.4
     tiny gguf least.gguf counts=0.4
     for i in two fraction least; do
-        amn-forget -q --scheme q4_0 --pure --imatrix $i.gguf -o $i.out m.gguf
+        cp $i.gguf i.gguf           # a key has the name
+        amn-forget -q --scheme q4_0 --pure --imatrix i.gguf -o $i.out m.gguf
     done
     cmp two.out fraction.out
     refute cmp -s two.out least.out
@@ -147,7 +172,8 @@ PYTHON
     amn-forget -q --scheme q4_k -o without m.gguf
     amn-forget -q --scheme q4_k --imatrix i.dat -o old m.gguf
     amn-forget -q --scheme q4_k --imatrix i.gguf -o new m.gguf
-    cmp old new
+    amn diff old new >/dev/null
+    amn-inspect new | jq -e '.metadata | .["quantize.imatrix.file"] == "i.gguf" and .["quantize.imatrix.entries_count"] > 0'
     refute cmp -s without old
     for scheme in iq2_xs iq2_xxs iq1_s; do
         try 2 amn-forget --scheme $scheme m.gguf

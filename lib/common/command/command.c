@@ -508,6 +508,7 @@ run(struct job *job, struct err *err)
         err_in_file(err, str_or(job->model.name, ""));
     outputs_clear(&job->outputs);
     keys_clear(&job->keys);
+    keys_clear(&job->imatrix);
     hf_quantization_clear(&job->quantization);
     choice_clear(&job->choice);
     roles_free(job->roles);

@@ -51,6 +51,7 @@ struct job {
     struct hf_config_changes changes;   /* of config.json, by adapters */
     struct hf_quantization quantization;
     struct keys keys;                   /* metadata of the output */
+    struct keys imatrix;                /* what `keys` has about the importance matrix */
     struct outputs outputs;             /* files */
     struct model_dir dir;               /* path NULL: the output is not a directory */
     struct split_files split;           /* size 0: the output is one file */

@@ -14,6 +14,19 @@
 
 enum { DAT_MAX = 1 << 30, NAME_MAX_BYTES = 4096 };
 
+/* Copies a text up to the size of a key of llama-quantize, without half a character. */
+static void
+set_text(char to[IMPORTANCE_TEXT], const char *p, size_t n)
+{
+    size_t kept = n < IMPORTANCE_TEXT ? n : IMPORTANCE_TEXT - 1;
+    while (kept < n && kept != 0 && ((uint8_t)p[kept] & 0xC0) == 0x80)
+        kept--;
+    if (memchr(p, '\0', kept) || !str_is_utf8(p, kept))
+        kept = 0;
+    memcpy(to, p, kept);
+    to[kept] = '\0';
+}
+
 /* --- GGUF form: W.in_sum2 [matrices, columns] and W.counts [matrices, 1] */
 
 /* Reads all F32 values of a tensor into `y`, in host byte order. */
@@ -71,6 +84,22 @@ add_sums(struct importance *out, struct model *m, const struct tensor *sums, siz
     return importance_add(out, &(const struct importance_entry){ name, (uint32_t)base, values, n }, err);
 }
 
+/* Reads where an importance matrix is from: the first of imatrix.datasets, and imatrix.chunk_count. */
+static void
+read_origin(struct importance *out, const struct catalog *catalog)
+{
+    const struct meta *datasets = catalog_meta_find(catalog, "imatrix.datasets");
+    const struct meta *chunks = catalog_meta_find(catalog, "imatrix.chunk_count");
+    struct meta_value first;
+    if (chunks && !meta_as_u64(&chunks->value, &out->chunks))
+        out->chunks = 0;
+    if (!datasets || datasets->value.type != META_ARRAY)
+        return;
+    struct meta_iter it = meta_first(&datasets->value.as.a);
+    if (meta_next(&it, &first) && first.type == META_STRING)
+        set_text(out->dataset, first.as.s.p, first.as.s.n);
+}
+
 static bool
 read_gguf(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory, struct err *err)
 {
@@ -83,12 +112,15 @@ read_gguf(struct importance *out, const char *path, const struct limits *limits,
         if (str_strip(t->name, &n, ".in_sum2") && n != 0)
             ok = add_sums(out, &m, t, n, memory, err);
     }
+    if (ok)
+        read_origin(out, m.catalog);
     model_clear(&m);
     return ok;
 }
 
 /* --- older form: number of entries; for each entry the length of the name, the name, the number of calls, the number of
- * values, and the values. All are 4 bytes, little-endian. The trailing bytes describe the calibration data. */
+ * values, and the values. All are 4 bytes, little-endian. After them, optional: the number of chunks, the length of the name of the
+ * calibration data, and that name. */
 
 static bool
 add_entry(struct importance *out, struct cursor *c, struct catalog *memory, struct err *err)
@@ -130,7 +162,26 @@ read_dat(struct importance *out, const char *text, size_t n, struct catalog *mem
     for (uint32_t i = 0; i < entries; i++)
         if (!add_entry(out, &c, memory, err))
             return false;
+    uint32_t chunks = cursor_u32(&c), len = cursor_u32(&c);
+    const uint8_t *name = NULL;
+    if (!c.bad && chunks <= INT32_MAX)
+        out->chunks = chunks;
+    if (!c.bad && len != 0 && len <= NAME_MAX_BYTES)
+        name = cursor_take(&c, len);
+    if (name)
+        set_text(out->dataset, (const char *)name, strnlen((const char *)name, len));
     return true;
+}
+
+bool
+imatrix_keys(struct keys *keys, const struct importance *from, struct err *err)
+{
+    *keys = (struct keys){ .max = IMPORTANCE_TEXT };
+    return (from->file[0] == '\0' || keys_put_text(keys, NULL, "quantize.imatrix.file", from->file, strlen(from->file), err))
+        && (from->dataset[0] == '\0'
+            || keys_put_text(keys, NULL, "quantize.imatrix.dataset", from->dataset, strlen(from->dataset), err))
+        && keys_put_u32(keys, NULL, "quantize.imatrix.entries_count", (uint32_t)from->n, err)
+        && (from->chunks == 0 || keys_put_u32(keys, NULL, "quantize.imatrix.chunks_count", (uint32_t)from->chunks, err));
 }
 
 bool
@@ -147,6 +198,7 @@ imatrix_read(struct importance *out, const char *path, const struct limits *limi
             : read_dat(out, text, n, memory, err);
     if (ok && out->n == 0)
         ok = err_set(err, ERR_MALFORMED, "the importance matrix has no entries");
+    set_text(out->file, path, strlen(path));
     source_close(src);
     char shown[STR_SHOWN];
     return ok || err_in_file(err, str_shown(shown, path, strlen(path)));

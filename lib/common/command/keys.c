@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/imatrix.h"
 #include "source/small_file.h"
 #include "hf/quantization.h"
 
@@ -68,10 +69,13 @@ command_keys_make(struct keys *keys, struct job *job, const struct choice *choic
     struct keys_given *given = &job->given;
     struct model *model = &job->model;
     struct str quantization = { 0 };
+    keys_clear(&job->imatrix);
     bool ok = !given->path || small_file_open(&src, given->path, true, SMALL_FILE_MAX, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
     given->quantization = &quantization;
-    ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, job->reduction.encoder, job->dir.path != NULL,
+    if (choice->encoded != 0 && job->reduction.importance.n != 0)
+        given->job = &job->imatrix;
+    ok = ok && (!given->job || imatrix_keys(&job->imatrix, &job->reduction.importance, err)) && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, job->reduction.encoder, job->dir.path != NULL,
             err))
         && keys_make(keys, job->writer->keys, given, choice, err);
     given->json = NULL;

@@ -13,11 +13,15 @@ struct importance_entry {
     uint64_t n;
 };
 
+enum { IMPORTANCE_TEXT = 128 };         /* bytes of a text in the keys of llama-quantize, with its NUL */
+
 /* Zeroed: empty. */
 struct importance {
     struct importance_entry *list;      /* n entries; owned */
     size_t n, room;
     struct table names;
+    char file[IMPORTANCE_TEXT], dataset[IMPORTANCE_TEXT];       /* where it is from, cut; "": unknown, or not UTF-8 */
+    uint64_t chunks;            /* chunks of text that it was measured on; 0: unknown */
 };
 
 /* Adds an entry. Fails with ERR_MALFORMED if the name exists, or if a value is negative or not a number. */

@@ -191,6 +191,17 @@ add_own(struct making *m, struct err *err)
     return true;
 }
 
+static bool
+add_job(struct making *m, struct err *err)
+{
+    const struct keys *job = m->given->job;
+    for (size_t i = 0; job && m->kind == KEYS_TYPED && i < job->n; i++)
+        if (!is_unset(m->given, job->list[i].key, job->list[i].key_len)
+                && !keys_set(m->keys, job->list[i].key, job->list[i].key_len, &job->list[i].value, err))
+            return false;
+    return true;
+}
+
 /* --- original types of strings */
 
 /* Returns a JSON string as a C string, owned by the keys. Neither a type nor a GGUF key contains a zero byte. */
@@ -420,7 +431,8 @@ check_unset(const struct making *m, struct err *err)
     char shown[STR_SHOWN];
     for (size_t i = 0; i < given->unset.n; i++) {
         const char *key = given->unset.name[i];
-        if (!catalog_meta_find(m->choice->input, key) && !(given->own && keys_find(given->own, key)))
+        if (!catalog_meta_find(m->choice->input, key) && !(given->own && keys_find(given->own, key))
+                && !(given->job && keys_find(given->job, key)))
             return err_set(err, ERR_USAGE, "--gguf-unset %s: the output has no such key",
                 str_shown(shown, key, strlen(key)));
     }
@@ -439,7 +451,7 @@ keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given
     if (kind == KEYS_NONE)
         return true;
     return (given->own ? add_own(&m, err) : given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
-        && add_facts(&m, err) && add_quantization(&m, err)
+        && add_facts(&m, err) && add_quantization(&m, err) && add_job(&m, err)
         && (!given->json || keys_add_file(keys, given, err))
         && add_pairs(&m, err) && check_unset(&m, err);
 }

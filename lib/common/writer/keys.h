@@ -18,6 +18,7 @@ struct keys_given {
     struct names text, typed;   /* checked KEY=VALUE: for KEYS_TEXT, for KEYS_TYPED; owned */
     struct names unset;         /* keys that a KEYS_TYPED output does not get; owned */
     const struct keys *own;     /* replaces the metadata of the model's files; may be NULL; borrowed */
+    const struct keys *job;     /* of this job, before those of the command line; may be NULL; borrowed */
     const struct str *quantization;     /* description of the quantization for the output files, or NULL; borrowed */
     const char *path;           /* file with a JSON object, for KEYS_TYPED, or NULL; borrowed */
     const char *json;           /* its text, njson bytes; borrowed while keys_make() runs */
