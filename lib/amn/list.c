@@ -15,6 +15,7 @@
 #include "command/vocabulary.h"
 #include "model/model.h"
 #include "model/store.h"
+#include "model/trees.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
 
@@ -36,6 +37,7 @@ struct model_list {
 /* Everything that is reported about one model. */
 struct list_entry {
     const char *operand;
+    const char *program;        /* whose folder the model is in, or "dir"; NULL: the operand is of a store */
     const struct model *model;
     const struct summary *summary;
     const struct err *why;      /* the failure, or ERR_NONE */
@@ -64,13 +66,24 @@ format_of(const struct list_entry *f)
     return NULL;
 }
 
+static const char *
+path_of(const struct list_entry *f)
+{
+    if (f->program)
+        return f->operand;
+    return f->model->stored;
+}
+
 static void
 add_json(struct page *j, const struct list_entry *f)
 {
     struct str word = { 0 }, label = { 0 };
     uint64_t size;
     bool sized = size_of(&size, f->model);
-    str_add(&word, f->operand, strcspn(f->operand, ":"));
+    if (f->program)
+        str_text(&word, f->program);
+    else
+        str_add(&word, f->operand, strcspn(f->operand, ":"));
     if (f->summary->nschemes != 0)
         summary_add_label(&label, f->summary);
     if (word.failed || label.failed)
@@ -78,7 +91,7 @@ add_json(struct page *j, const struct list_entry *f)
     ndjson_begin(j);
     ndjson_text(j, "name", f->operand);
     ndjson_text(j, "store", word.p);
-    ndjson_text(j, "path", f->model->stored);
+    ndjson_text(j, "path", path_of(f));
     ndjson_known(j, "files", f->why->kind == ERR_NONE, f->model->nfiles);
     ndjson_known(j, "size", sized, size);
     ndjson_text(j, "format", format_of(f));
@@ -96,6 +109,16 @@ add_shown(struct str *cell, const char *text)
     str_add_escaped(cell, str_or(text, "-"), text ? strlen(text) : 1);
 }
 
+/* Returns the end of a path: its last three names, of which the table shows what fits. */
+static const char *
+last_names(const char *path)
+{
+    const char *p = path + strlen(path);
+    for (unsigned names = 0; p > path && (p[-1] != '/' || ++names < 3); p--)
+        ;
+    return p;
+}
+
 static bool
 list_add_row(struct model_list *l, const struct list_entry *f, struct err *err)
 {
@@ -107,14 +130,14 @@ list_add_row(struct model_list *l, const struct list_entry *f, struct err *err)
     l->rows = rows;
     struct str *cell = rows[l->n++].cell;
     memset(cell, 0, CELLS * sizeof *cell);
-    add_shown(&cell[NAME], f->operand);
+    add_shown(&cell[NAME], f->program ? last_names(f->operand) : f->operand);
     add_shown(&cell[SIZE], size_of(&size, f->model) ? str_size(text, size) : NULL);
     add_shown(&cell[FORMAT], format_of(f));
     if (f->why->kind == ERR_NONE)
         summary_add_scheme(&cell[SCHEME], f->summary);
     else
         str_text(&cell[SCHEME], err_kind_name(f->why->kind));
-    add_shown(&cell[PATH], f->model->stored);
+    add_shown(&cell[PATH], path_of(f));
     for (size_t i = 0; i < CELLS; i++)
         if (cell[i].failed)
             return err_memory(err, cell[i].room);
@@ -138,14 +161,14 @@ is_unread(const struct err *why)
 /* Lists one model. A failure is shown in its row, and in a note unless it is the error that the tool ends with. Not inlined:
  * the error structs take 3 KiB of stack. */
 __attribute__((noinline)) static bool
-add_model(struct model_list *l, const char *operand, struct err *err)
+add_model(struct model_list *l, const char *operand, const char *program, struct err *err)
 {
     struct model model = { 0 };
     struct roles *roles = NULL;
     struct summary summary = { 0 };
     struct err why;
     const struct model_options how = { .limits = &l->cli.limits };
-    const struct list_entry found = { .operand = operand, .model = &model, .summary = &summary, .why = &why };
+    const struct list_entry found = { .operand = operand, .program = program, .model = &model, .summary = &summary, .why = &why };
     err_init(&why);
     bool good = model_open(&model, operand, &how, &why) && roles_assign(&roles, model.catalog, NULL, NULL, &why)
         && summary_make(&summary, model.catalog, roles, &why);
@@ -247,6 +270,19 @@ is_wanted(const struct cli *cli, const char *word)
     return cli->noperands == 0;
 }
 
+/* Returns true for the name of a store or of a program with folders. */
+static bool
+is_word(const char *operand)
+{
+    for (size_t i = 0; store_word(i); i++)
+        if (strcasecmp(operand, store_word(i)) == 0)
+            return true;
+    for (size_t i = 0; trees_word(i); i++)
+        if (strcasecmp(operand, trees_word(i)) == 0)
+            return true;
+    return false;
+}
+
 /* Collects the operands of all models, and as text the places that were searched. A store that the user named but that does
  * not exist is a failure; the first is kept, and the other stores are still listed. */
 static void
@@ -275,25 +311,81 @@ enumerate(struct names *operands, struct str *where, const struct cli *cli, stru
     str_clear(&root);
 }
 
+/* Lists the models of some operands, and empties them. */
+static bool
+add_models(struct model_list *l, struct names *operands, const char *program, size_t *n, struct err *err)
+{
+    bool ok = l->unread.kind != ERR_MEMORY;
+    for (size_t i = 0; ok && l->page.sys == 0 && i < operands->n; i++)
+        ok = add_model(l, operands->name[i], program, err);
+    *n += operands->n;
+    names_clear(operands);
+    return ok;
+}
+
+/* Adds a place that was searched to the text about all of them. */
+static void
+add_place(struct str *where, const char *words, const char *place)
+{
+    str_format(where, "%s%s %s", where->len ? ", " : "", words, place);
+}
+
+/* Lists the folders of other programs. Those that the user did not name are searched if they exist. */
+static bool
+add_programs(struct model_list *l, struct str *where, size_t *n, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && trees_word(i); i++) {
+        struct names paths = { 0 };
+        struct str roots = { 0 };
+        if (!is_wanted(&l->cli, trees_word(i)))
+            continue;
+        trees_of(&paths, &roots, i, &l->unread);
+        if (roots.len != 0)
+            add_place(where, "none in", roots.p);
+        else if (l->cli.noperands != 0 && l->unread.kind == ERR_NONE)
+            err_set(&l->unread, ERR_OPEN, "no folder of %s; its places are listed under ENVIRONMENT in amn(7)", trees_word(i));
+        ok = add_models(l, &paths, trees_word(i), n, err);
+        str_clear(&roots);
+    }
+    return ok;
+}
+
+/* Lists the directories that the user gave. */
+static bool
+add_directories(struct model_list *l, struct str *where, size_t *n, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->cli.noperands; i++) {
+        const char *dir = l->cli.operands[i];
+        struct names paths = { 0 };
+        char shown[STR_SHOWN];
+        if (is_word(dir))
+            continue;
+        trees_list(&paths, dir, &l->unread);
+        add_place(where, "none in", str_shown(shown, dir, strlen(dir)));
+        ok = add_models(l, &paths, "dir", n, err);
+    }
+    return ok;
+}
+
 static bool
 list(struct model_list *l, struct err *err)
 {
     struct names operands = { 0 };
     struct str where = { 0 };
+    size_t n = 0;
     err_init(&l->unread);
     enumerate(&operands, &where, &l->cli, &l->unread);
-    bool ok = l->unread.kind != ERR_MEMORY;
-    for (size_t i = 0; ok && l->page.sys == 0 && i < operands.n; i++)
-        ok = add_model(l, operands.name[i], err);
+    bool ok = add_models(l, &operands, NULL, &n, err) && add_programs(l, &where, &n, err) && add_directories(l, &where, &n, err);
     if (ok && l->n != 0)
         add_table(l);
-    if (ok && operands.n == 0 && l->unread.kind == ERR_NONE)
+    if (ok && n == 0 && l->unread.kind == ERR_NONE)
         cli_warn(&l->cli, NULL, "no models found (%s)", str_or(where.p, ""));
     if (page_finish(&l->page, err))
         cli_finish_stdout(err);
     if (err->kind == ERR_NONE)
         *err = l->unread;
-    names_clear(&operands);
     str_clear(&where);
     return err->kind == ERR_NONE;
 }

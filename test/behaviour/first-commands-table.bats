@@ -196,6 +196,9 @@ END
 53~0~amn convert --shard-size 500K -o o.gguf l.q4.gguf; amn convert -q -o o.j.gguf o-00001-of-*; cmp o.j.gguf l.q4.gguf && echo same~same
 54~69~amn convert --shard-size 500K -o o.gguf l.q4.gguf; amn convert -o o.j.gguf o-00002-of-*~this is part 2 of
 55~66~amn convert --shard-size 500K -o o.gguf l.q4.gguf; rm o-00002-of-*; amn inspect o-00001-of-*~this one is missing: download it again
+56~73~amn convert -q --shard-size 500K -o o.gguf l.q4.gguf; amn convert --shard-size 500K -o o.gguf l.q4.gguf~with -f
+56~0~amn convert -q --shard-size 500K -o o.gguf l.q4.gguf; amn convert -f --shard-size 500K -o o.gguf l.q4.gguf; amn diff o-00001-of-* l.q4.gguf~"equal":20
+56~73~amn convert -q --shard-size 500K -o o.gguf l.q4.gguf; amn convert -f --shard-size 500K -o o.gguf o-00001-of-*~overwrite
 57~0~amn convert --to hf -o o/ l.q4.gguf; ls o~tokenizer_config.json
 58~0~amn dequantize -o o/ l.q4.gguf; cat o/config.json~LlamaForCausalLM
 59~0~amn quantize -s mlx-4bit -o o/ l.q4.gguf; cat o/config.json~"group_size": 64
@@ -208,6 +211,7 @@ END
 64~2~amn quantize -s iq2_xs -o o.gguf llama1~--imatrix FILE
 65~2~amn quantize -s q4_k_m --tensor-type a=q4_k,b=q5_k -o o.gguf llama1~no tensor matches
 66~2~amn quantize --target-size 50% -o o.gguf llama1~is not a size such as
+67~0~amn quantize -s mxfp4_moe -o o.gguf llama1~mxfp4_moe writes experts as MXFP4, and the model has none
 67b~0~amn quantize -q -s q4_k_m -o o.gguf "$cases/flux/model.safetensors"; amn inspect --human o.gguf~ComfyUI-GGUF
 END
 }
@@ -279,6 +283,8 @@ END
 96~0~amn dequantize -q -o o/ ex/model; amn dequantize --resume -o o/ ex/model; echo status $?~status 0
 98~0~amn convert --manifest - -o o.safetensors llama1~model.embed_tokens.weight
 99~0~amn dequantize -q --output-dir o l.q4.gguf l.bf16.gguf; ls o~l.bf16.safetensors
+100~0~mkdir o.home; HOME=o.home amn list ex/gptq llama1 | jq -r .name~llama1
+100~0~mkdir -p o.home/.cache/llama.cpp; cp l.q4.gguf o.home/.cache/llama.cpp; HOME=$PWD/o.home XDG_CACHE_HOME= LLAMA_CACHE= amn list llama.cpp~"store":"llama.cpp"
 101~1~amn scan ex~dangerous
 102~0~cd gm; amn scan . >scan.json; status=$?; cd ..; (exit $status) && echo clean~clean
 103~0~amn scan code~Python code is not scanned

@@ -390,7 +390,7 @@ PY
     try 2 amn list olama
     grep -q "unknown argument 'olama'; did you mean ollama?" err
     try 2 amn list hf elsewhere
-    grep -q "unknown argument 'elsewhere': expected hf, ollama, schemes, dtypes, formats or families" err
+    grep -q "unknown argument 'elsewhere': expected hf, ollama, lmstudio, llama.cpp, comfyui, docker, schemes, dtypes, formats or families, or a directory" err
     try 2 amn list $'\x1b'
     "$helpers/no-controls" err
     try 2 amn list --to f32
@@ -502,4 +502,28 @@ PY
     done
     out=/dev/full try 74 amn list --json-errors
     jq -e '.tool == "amn list" and .kind == "io"' err
+}
+
+@test "folders of LM Studio, llama.cpp, ComfyUI and Docker Model Runner, and of a directory" {
+    unset LLAMA_CACHE COMFYUI_PATH
+    local blob
+    blob=$HOME/.docker/models/blobs/sha256
+    mkdir -p $HOME/.lmstudio/models/pub/repo $HOME/.cache/llama.cpp $HOME/ComfyUI/models/unet $blob own/dir
+    cp "$gguf" $HOME/.lmstudio/models/pub/repo/a.gguf
+    cp "$gguf" $HOME/.cache/llama.cpp/b.gguf
+    cp "$good" $HOME/ComfyUI/models/unet/c.safetensors
+    echo readme >$HOME/ComfyUI/models/unet/put_models_here
+    cp "$gguf" $blob/$(printf 'a%.0s' {1..64})
+    echo '{}' >$blob/$(printf 'b%.0s' {1..64})
+    echo '{}' >own/dir/config.json
+    cp "$good" own/dir/model.safetensors
+    cp "$good" own/single.safetensors
+    ln -s .. own/dir/up
+    [ "$(amn list | jq -r .store | paste -sd ' ')" = 'lmstudio llama.cpp comfyui docker' ]
+    [ "$(amn list comfyui docker | jq -r .path | sed 's,.*/,,' | cut -c1-5 | paste -sd ' ')" = 'c.saf aaaaa' ]
+    [ "$(amn list own | jq -c '[.name, .store]' | paste -sd ' ')" = '["own/dir","dir"] ["own/single.safetensors","dir"]' ]
+    [ "$(LLAMA_CACHE=$HOME/none amn list llama.cpp 2>&1)" = 'amn list: cannot open: no folder of llama.cpp; its places are listed under ENVIRONMENT in amn(7)' ]
+    amn list --human lmstudio | grep -qE '^pub/repo/a.gguf +[0-9.]+ KiB|^pub/repo/a.gguf +[0-9]+ bytes'
+    try 2 amn list lmstudio none/
+    while read -r name; do amn inspect "$name" >/dev/null; done < <(amn list | jq -r .name)
 }

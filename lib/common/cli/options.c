@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/folder.h"
@@ -487,11 +488,13 @@ check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
 {
     char shown[STR_SHOWN];
     struct str hint = { 0 };
+    struct stat st;
     unsigned n;
-    bool found = find_word(&n, tool->words, operand, &hint);
+    bool found = find_word(&n, tool->words, operand, &hint)
+        || (tool->folders && stat(operand, &st) == 0 && S_ISDIR(st.st_mode));
     if (!found)
-        err_set(err, ERR_USAGE, "unknown argument '%s'%s", str_shown(shown, operand, strlen(operand)),
-            str_or(hint.p, ""));
+        err_set(err, ERR_USAGE, "unknown argument '%s'%s%s", str_shown(shown, operand, strlen(operand)),
+            str_or(hint.p, ""), tool->folders ? ", or a directory" : "");
     str_clear(&hint);
     return found;
 }

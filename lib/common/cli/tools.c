@@ -3,7 +3,7 @@
 #include "dtype/dtype.h"
 
 /* As in model/store.h and command/vocabulary.h. */
-static const char *const lists[] = { "hf", "ollama", "schemes", "dtypes", "formats", "families", NULL };
+static const char *const lists[] = { "hf", "ollama", "lmstudio", "llama.cpp", "comfyui", "docker", "schemes", "dtypes", "formats", "families", NULL };
 
 const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_PARSE] = {
@@ -51,8 +51,9 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
     },
     [CLI_LIST] = {
         .name = "amn list",
-        .operands = "[hf|ollama|schemes|dtypes|formats|families]...",
+        .operands = "[STORE|DIR|schemes|dtypes|formats|families]...",
         .words = lists,
+        .folders = true,
         .purpose = "list the models on this machine",
         .summary = "List models in local stores, or the names that options take.",
         .max_operands = SIZE_MAX,

@@ -411,6 +411,8 @@ reduce(struct job *job, struct err *err)
     ok = ok && survey_first(&job->p, choice, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
         command_warn_again(job);
+    if (ok && cmd->instead == COMMAND_OUTPUT)
+        command_warn_of_mix(cmd, model->name, choice);
     r->assigned = NULL;
     free(assigned);
     return ok;

@@ -131,6 +131,9 @@ bool command_name_output(struct str *path, const struct command *cmd, const char
 
 /* Messages after the output is complete; none of them is a failure. In order: tensors with NaN or infinite values; values
  * that overflow the output type; NaN or infinite scales (-v); how adapters show; the quantization error; what was written where, for a person at a terminal; totals (-v). */
+/* Warns of a mix whose type no weight has. */
+void command_warn_of_mix(const struct command *cmd, const char *file, const struct choice *choice);
+
 void command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan);
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);

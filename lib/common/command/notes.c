@@ -138,6 +138,18 @@ command_warn_again(const struct job *job)
             kinds(text, &plain), job->writer->name, plain.n == 1 ? "it" : "them");
 }
 
+void
+command_warn_of_mix(const struct command *cmd, const char *file, const struct choice *choice)
+{
+    const struct mix *mix = choice->mix;
+    bool used = !mix || !mix->only || choice->encoded == 0;
+    for (size_t i = 0; i < choice->n && !used; i++)
+        used = chosen_weight(&choice->list[i]) && chosen_tensor(&choice->list[i]).dtype == mix->type;
+    if (!used)
+        cli_warn(&cmd->cli, file, "%s writes %s as %s, and the model has none: no weight is %s", mix->name, mix->only,
+            dtype_name(mix->type), dtype_name(mix->type));
+}
+
 /* Says that NumPy alone cannot read BF16. */
 static void
 say_numpy(const struct job *job)

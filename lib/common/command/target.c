@@ -268,6 +268,7 @@ settle_output(struct job *job, bool given[CLI_KEYS])
     given['o'] = output->path != NULL;
     output->resume = cmd->resume;
     job->split = (struct split_files){ .path = output->path, .direct = output->direct, .sync = output->sync,
+        .force = output->terminal_ok && !output->no_clobber,
         .outputs = &job->outputs };
     *dir = (struct model_dir){ .resume = cmd->resume, .shard_size = cmd->shard_size, .outputs = &job->outputs };
     if (!output->path)

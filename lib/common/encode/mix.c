@@ -28,7 +28,7 @@ const struct mix mix_list[] = {
     [IQ3_M] = { "iq3_m", 27, DTYPE_IQ3_S }, [IQ2_S] = { "iq2_s", 28, DTYPE_IQ2_XS },
     [IQ2_M] = { "iq2_m", 29, DTYPE_IQ2_S }, [IQ4_XS] = { "iq4_xs", 30, DTYPE_IQ4_XS },
     [IQ1_M] = { "iq1_m", 31, DTYPE_IQ1_M }, [TQ1_0] = { "tq1_0", 36, DTYPE_TQ1_0 },
-    [TQ2_0] = { "tq2_0", 37, DTYPE_TQ2_0 }, [MXFP4_MOE] = { "mxfp4_moe", 38, DTYPE_MXFP4 },
+    [TQ2_0] = { "tq2_0", 37, DTYPE_TQ2_0 }, [MXFP4_MOE] = { "mxfp4_moe", 38, DTYPE_MXFP4, .only = "experts" },
     [NVFP4] = { "nvfp4", 39, DTYPE_NVFP4 }, [Q1_0] = { "q1_0", 40, DTYPE_Q1_0 }, [Q2_0] = { "q2_0", 41, DTYPE_Q2_0 },
     [NAMES] = { NULL, 0, DTYPE_UNKNOWN },
 };

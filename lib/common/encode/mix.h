@@ -10,6 +10,7 @@ struct mix {
     const char *name;           /* "q4_k_m" */
     int file_type;
     enum dtype type;            /* of tensors that no rule applies to */
+    const char *only;           /* the tensors that alone get `type`, for messages; or NULL */
 };
 
 /* All mixes; ends with a row without a name. */

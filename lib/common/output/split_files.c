@@ -42,8 +42,8 @@ check_absent(const char *path, struct err *err)
     char shown[STR_SHOWN];
     if (lstat(path, &st) != 0)
         return true;
-    err_set(err, ERR_CREATE, "file exists, and files of a split model are not overwritten; remove it or "
-        "choose another name");
+    err_set(err, ERR_CREATE, "file exists, and files of a split model are not overwritten; choose another name, or replace them "
+        "with -f");
     return err_in_file(err, str_shown(shown, path, strlen(path)));
 }
 
@@ -64,7 +64,7 @@ split_files_survey(struct split_job *job, struct err *err)
             return false;
         job->split->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
-        if (!split_files_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err)
+        if (!split_files_name(&part->path, job->split->path, i, job->shards.n, err) || !(job->split->force || check_absent(part->path.p, err))
             || !outputs_add(job->split->outputs, part->path.p, err))
             return false;
     }
@@ -77,7 +77,7 @@ make_file(struct split_job *job, size_t i, struct err *err)
 {
     struct split_part *part = &job->part[i];
     const struct sink_options options = { .path = part->path.p, .direct = job->split->direct, .sync = job->split->sync,
-        .no_clobber = true };
+        .no_clobber = !job->split->force };
     struct pieces *pieces = lay_out_file(job->split->writer, job->choice, &job->shards, i, job->options, err);
     if (!pieces)
         return false;

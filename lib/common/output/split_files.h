@@ -16,6 +16,7 @@ struct split_files {
     uint64_t size;              /* bytes of tensor data per file; a single tensor may exceed it */
     const struct writer *writer;
     bool sync;
+    bool force;                 /* replace files that exist */
     enum sink_direct direct;
     struct outputs *outputs;    /* all files of the job; borrowed */
     uint64_t nbytes;            /* out: total size of the files */
@@ -26,7 +27,7 @@ struct split_files {
 bool split_files_name(struct str *name, const char *path, size_t i, size_t n, struct err *err);
 
 /* Writes the files. Takes a pipeline for a whole output, as model_dir_write() does. A pipe is spooled first. Fails with
- * ERR_CREATE if one of the files exists. */
+ * ERR_CREATE if one of the files exists, unless `force`. */
 bool split_files_write(struct split_files *split, struct pipeline *p, struct choice *choice,
     const struct writer_options *options, struct err *err);
 
