@@ -11,6 +11,7 @@
 #include "command/command_priv.h"
 #include "pipeline/survey_first.h"
 #include "plan/assign.h"
+#include "report/loss_page.h"
 
 /* The measured cost of each candidate on each weight. */
 struct costs {
@@ -177,6 +178,39 @@ pick(const struct encoder **assigned, struct costs *costs, struct job *job, stru
     }
 }
 
+/* Sums the cost of candidate k on all weights that are encoded; returns false if it cannot encode one of them. */
+static bool
+sum_candidate(struct loss_uniform *sum, const struct costs *costs, const struct job *job, size_t k)
+{
+    const size_t each = job->ncandidates;
+    *sum = (struct loss_uniform){ .scheme = job->candidates[k]->name };
+    for (size_t i = 0; i < job->choice.n; i++) {
+        const struct assign_option *option = &costs->options[i * each];
+        bool any = false;
+        for (size_t other = 0; other < each; other++)
+            any = any || option[other].nbytes != ASSIGN_NEVER;
+        if (any && option[k].nbytes == ASSIGN_NEVER)
+            return false;
+        if (any) {
+            sum->nbytes += option[k].nbytes;
+            sum->noise += option[k].noise;
+        }
+    }
+    return true;
+}
+
+/* Keeps what the report compares with the mix. */
+static bool
+keep_uniform(struct job *job, const struct costs *costs, struct err *err)
+{
+    free(job->uniform);
+    job->nuniform = 0;
+    job->uniform = calloc(job->ncandidates + 1, sizeof *job->uniform);
+    for (size_t k = 0; job->uniform && k < job->ncandidates; k++)
+        job->nuniform += sum_candidate(&job->uniform[job->nuniform], costs, job, k);
+    return job->uniform || err_memory(err, sizeof *job->uniform);
+}
+
 bool
 budget_assign(const struct encoder ***out, struct job *job, struct err *err)
 {
@@ -185,7 +219,7 @@ budget_assign(const struct encoder ***out, struct job *job, struct err *err)
     struct costs costs = { calloc(n, sizeof *costs.options), calloc(n, sizeof *costs.of), calloc(n, sizeof *costs.pick) };
     const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
     bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
-    ok = ok && model_spool(&job->model, err) && budget_measure(&costs, job, err) && pick(assigned, &costs, job, err);
+    ok = ok && model_spool(&job->model, err) && budget_measure(&costs, job, err) && pick(assigned, &costs, job, err) && keep_uniform(job, &costs, err);
     free(costs.options);
     free(costs.of);
     free(costs.pick);

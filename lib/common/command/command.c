@@ -511,6 +511,7 @@ run(struct job *job, struct err *err)
     outputs_clear(&job->outputs);
     keys_clear(&job->keys);
     keys_clear(&job->imatrix);
+    free(job->uniform);
     hf_quantization_clear(&job->quantization);
     choice_clear(&job->choice);
     roles_free(job->roles);

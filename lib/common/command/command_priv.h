@@ -50,6 +50,8 @@ struct job {
     struct catalog *nothing;            /* the catalog of `roles` then; owned, or NULL */
     struct hf_config_changes changes;   /* of config.json, by adapters */
     struct hf_quantization quantization;
+    struct loss_uniform *uniform;       /* nuniform of them: the candidates of a target, each for all weights; owned */
+    size_t nuniform;
     struct keys keys;                   /* metadata of the output */
     struct keys imatrix;                /* what `keys` has about the importance matrix */
     struct outputs outputs;             /* files */

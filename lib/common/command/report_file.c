@@ -37,6 +37,8 @@ fill_page(struct page *page, const struct report_file *r, struct err *err)
     else
         about.target = NULL;
     about.adapters = r->adapters;
+    about.uniform = job->uniform;
+    about.nuniform = job->nuniform;
     struct str line = { 0 };
     cli_add_command(&line, &cmd->cli);
     about.command = line.p;

@@ -83,7 +83,12 @@ columns_add_text(struct columns *c, const char *key, const char *heading, const 
     if (!out)
         return;
     str_format(out, "<td class=\"%s\">", class);
-    html_text(out, p, n);
+    for (size_t part; n != 0; p += part, n -= part) {           /* a name is broken after a dot only */
+        const char *dot = memchr(p, '.', n - 1);
+        part = dot ? (size_t)(dot - p) + 1 : n;
+        html_text(out, p, part);
+        str_text(out, part < n ? "<wbr>" : "");
+    }
     str_text(out, "</td>");
 }
 

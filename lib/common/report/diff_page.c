@@ -48,7 +48,8 @@ add_begin(struct str *out, const struct diff_report *r)
     str_text(out, ", B is ");
     html_text(out, r->b, strlen(r->b));
     str_text(out, "</p>\n<p class=\"muted\">Each value <i>x</i> of A compared with the value <i>y</i> of B; quantized weights are "
-        "dequantized. A cell has the type in B, or = for equal values.</p>\n");
+        "dequantized. A cell has the type in B, or its SQNR in dB if all have one type; = marks "
+        "equal values.</p>\n");
     html_made(out, r->tool, r->version, r->command);
     str_text(out, "</header>\n<main>\n");
 }

@@ -175,6 +175,32 @@ add_schemes(const struct loss_page *p)
     str_text(&p->page->text, "</section>\n");
 }
 
+/* Compares the mix with each of its candidates alone. */
+static void
+add_uniform(const struct loss_page *p)
+{
+    struct columns c = { .page = p->page, .form = COLUMNS_PAGE };
+    if (p->about->nuniform == 0)
+        return;
+    str_text(&p->page->text, "<section>\n<h2>The mix, and one scheme for all weights</h2>\n<p>The candidates as they were measured when "
+        "the mix was chosen.</p>\n");
+    columns_table(&c, "list sort");
+    columns_begin(&c);
+    columns_text(&c, NULL, "scheme", "the mix");
+    loss_report_sums(&c, &p->all, p->quantized);
+    columns_end(&c);
+    for (size_t i = 0; i < p->about->nuniform; i++) {
+        const struct loss_uniform *u = &p->about->uniform[i];
+        const struct loss loss = { .n = p->all.n, .noise = u->noise, .signal = p->all.signal };
+        columns_begin(&c);
+        columns_text(&c, NULL, "scheme", u->scheme);
+        loss_report_sums(&c, &loss, u->nbytes);
+        columns_end(&c);
+    }
+    columns_table_end(&c);
+    str_text(&p->page->text, "</section>\n");
+}
+
 static void
 add_worst(const struct loss_page *p)
 {
@@ -250,6 +276,7 @@ add_page(const struct loss_page *p, const struct loss_map *map)
     str_text(out, "</dl>\n");
     if (p->losses) {
         add_schemes(p);
+        add_uniform(p);
         loss_charts_add_maps(p->page, map);
         loss_charts_add_panels(p->page, map);
         add_worst(p);

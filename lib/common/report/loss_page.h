@@ -7,6 +7,13 @@
 #include "plan/choice.h"
 #include "report/shift_report.h"
 
+/* All weights with one scheme, as measured while a mix was chosen. */
+struct loss_uniform {
+    const char *scheme;         /* static */
+    uint64_t nbytes;
+    double noise;               /* sum of squared errors */
+};
+
 /* What the page says about the job; borrowed. */
 struct loss_about {
     const char *model;          /* the operand, any bytes */
@@ -15,6 +22,8 @@ struct loss_about {
     const char *scheme;         /* "q4_k_m", or NULL if each weight has one of several that were allowed */
     const struct shift_report *adapters;        /* how adapters show in the output, or NULL */
     const char *target;         /* "target: 4.5 bits per weight", or NULL */
+    const struct loss_uniform *uniform;         /* nuniform of them, for comparison with the mix */
+    size_t nuniform;
 };
 
 /* Writes the page; without losses, only what the adapters change. Fails with ERR_MEMORY. */

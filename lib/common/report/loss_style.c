@@ -45,7 +45,7 @@ const char *const loss_style[] = {
     ".list th, .list td { padding: 4px 8px; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }",
     ".list thead th { color: var(--muted); font-size: 13px; vertical-align: bottom; white-space: normal; }",
     ".list th.text, .list td.text { text-align: left; }",
-    ".list td.name { min-width: 15em; white-space: normal; overflow-wrap: anywhere; text-align: left; }",
+    ".list td.name { min-width: 15em; white-space: normal; overflow-wrap: break-word; text-align: left; }",
     ".list tfoot td { font-weight: bold; }",
     ".sort button { padding: 0; border: 0; background: none; color: inherit; font: inherit; text-align: inherit;",
     "  cursor: pointer; }",
