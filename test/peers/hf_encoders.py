@@ -3,7 +3,7 @@ function of its configuration that returns [name, shape, kind] of its weights, w
 written as it is. Option "exact": the configuration has no members of SMALL."""
 import json
 
-from hf_tokenizers import GPT_2, LLAMA3, camembert, plain_bpe, qwen_bpe, roberta, spm, t5, words, world, write_json, xlmr, xlmr_json
+from hf_tokenizers import GPT_2, LLAMA3, camembert, plain_bpe, plamo, qwen_bpe, roberta, spm, t5, words, world, write_json, xlmr, xlmr_json
 
 ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
 T5 = dict(d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=2)
@@ -85,6 +85,25 @@ def mamba(c):
     yield from norm("backbone.norm_f", n)
 
 
+def nomic(c):
+    n, ffn, moe = c["n_embd"], c["n_inner"], c.get("moe_every_n_layers", 0)
+    yield from linear("embeddings.word_embeddings", c["vocab_size"], n, False)
+    yield from linear("embeddings.token_type_embeddings", c["type_vocab_size"], n, False)
+    yield from norm("emb_ln", n, True)
+    for b in range(c["n_layer"]):
+        layer = "encoder.layers.%d." % b
+        yield from linear(layer + "attn.Wqkv", 3 * n, n, moe > 0) + linear(layer + "attn.out_proj", n, n, moe > 0)
+        yield from norm(layer + "norm1", n, True) + norm(layer + "norm2", n, True)
+        if moe and b % moe == 1:
+            yield from linear(layer + "mlp.router.layer", c["num_experts"], n, False)
+            yield from [[layer + "mlp.experts.mlp.w1", [c["num_experts"] * ffn, n], ""], [layer + "mlp.experts.mlp.w2", [c["num_experts"] * ffn, n], ""],
+                        [layer + "mlp.experts.bias", [n], ""]]
+        elif moe:
+            yield from linear(layer + "mlp.fc1", ffn, n) + linear(layer + "mlp.fc2", n, ffn)
+        else:
+            yield from linear(layer + "mlp.fc11", ffn, n, False) + linear(layer + "mlp.fc12", ffn, n, False) + linear(layer + "mlp.fc2", n, ffn, False)
+
+
 def rwkv6(c):
     n, ffn = c["hidden_size"], c["intermediate_size"]
     yield from linear("rwkv.embeddings", c["vocab_size"], n, False)
@@ -129,6 +148,56 @@ def rwkv7(c):
     yield from linear("lm_head", c["vocab_size"], n, False)
 
 
+def plamo_layer(c, b, mixer):
+    n, ffn = c["hidden_size"], c["intermediate_size"]
+    layer = "model.layers.layers.%d." % b
+    for name in ("pre_mixer_norm", "post_mixer_norm", "pre_mlp_norm", "post_mlp_norm"):
+        yield [layer + name + ".weight", [n], ""]
+    yield from linear(layer + "mlp.gate_up_proj", 2 * ffn, n, False) + linear(layer + "mlp.down_proj", n, ffn, False)
+    for t in mixer:
+        yield [layer + "mixer." + t[0], *t[1:]]
+
+
+def plamo2(c):
+    n, heads, size, kv, state, mamba = (c[k] for k in ("hidden_size", "num_attention_heads", "hidden_size_per_head", "num_key_value_heads",
+                                                       "mamba_d_state", "mamba_num_heads"))
+    yield from linear("model.embed_tokens", c["vocab_size"], n, False)
+    for b in range(c["num_hidden_layers"]):
+        rank, inner = max(64, n // 16), mamba * size
+        if b % 2:
+            mixer = [["qkv_proj.weight", [(heads + 2 * kv) * size, n], ""], ["o_proj.weight", [n, heads * size], ""],
+                     ["q_weight", [heads, size], ""], ["k_weight", [kv, size], ""]]
+        else:
+            mixer = [["in_proj.weight", [2 * inner, n], ""], ["conv1d.weight", [inner, 1, 4], ""], ["bcdt_proj.weight", [rank + 2 * state, inner], ""],
+                     ["dt_proj.weight", [mamba, rank], ""], ["dt_bias", [mamba], ""], ["A_log", [mamba], ""], ["D", [mamba], ""],
+                     ["dt_norm_weight", [rank], ""], ["B_norm_weight", [state], ""], ["C_norm_weight", [state], ""],
+                     ["out_proj.weight", [n, inner], ""]]
+        yield from plamo_layer(c, b, mixer)
+    yield ["model.norm.weight", [n], ""]
+
+
+def plamo3(c):
+    n, heads, size, kv = (c[k] for k in ("hidden_size", "num_attention_heads", "head_dim", "num_key_value_heads"))
+    yield from linear("model.embed_tokens", c["vocab_size"], n, False)
+    for b in range(c["num_hidden_layers"]):
+        yield from plamo_layer(c, b, [["qkv_proj.weight", [(heads + 2 * kv) * size, n], ""], ["o_proj.weight", [n, heads * size], ""],
+                                      ["q_norm.weight", [size], ""], ["k_norm.weight", [size], ""]])
+    yield ["model.norm.weight", [n], ""]
+
+
+def plamo1(c):
+    n = c["hidden_size"]
+    yield from linear("model.embed_tokens", c["vocab_size"], n, False)
+    for b in range(c["num_hidden_layers"]):
+        layer = "model.layers.layers.%d." % b
+        yield from norm(layer + "norm", n)
+        for name, rows, columns in (("self_attn.q_proj", n, n), ("self_attn.k_proj", 640, n), ("self_attn.v_proj", 640, n), ("self_attn.o_proj", n, n),
+                                    ("mlp.gate_proj", 32, n), ("mlp.up_proj", 32, n), ("mlp.down_proj", n, 32)):
+            yield from linear(layer + name, rows, columns, False)
+    yield from norm("model.norm", n)
+    yield from linear("lm_head", c["vocab_size"], n, False)
+
+
 def jina(c):
     n, ffn = c["hidden_size"], c["intermediate_size"]
     yield from bert(c, linear("mlp.gated_layers", 2 * ffn, n, False) + linear("mlp.wo", n, ffn) + norm("mlp.layernorm", n, True))
@@ -144,6 +213,9 @@ def jina_code(c):
 
 SMALL = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
 
+NOMIC = dict(n_embd=32, n_inner=48, n_layer=2, n_head=4, layer_norm_epsilon=1e-12, type_vocab_size=1, causal=False, prenorm=False,
+             qkv_proj_bias=False, mlp_fc1_bias=False, mlp_fc2_bias=False, rotary_emb_fraction=1.0, rotary_emb_interleaved=False,
+             rotary_emb_scale_base=None, rotary_emb_base=1000, model_type="nomic_bert_remote")
 mpt = plain_bpe(GPT_2, "mpt", ["<|endoftext|>", "<|padding|>"])
 
 CASES = {
@@ -203,6 +275,21 @@ CASES = {
     "rwkv7": (world, "bfloat16", 0, "RWKV7ForCausalLM", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, head_dim=8, norm_eps=1e-5, decay_low_rank_dim=8, a_low_rank_dim=8,
         v_low_rank_dim=4, gate_low_rank_dim=12, bos_token_id=0, eos_token_id=0, model_type="rwkv7"), {"weights": rwkv7}),
+    "plamo": (spm, "float16", 0, "PlamoForCausalLM", dict(
+        hidden_size=5120, intermediate_size=32, num_hidden_layers=1, num_attention_heads=40, num_key_value_heads=8, rms_norm_eps=1e-6,
+        model_type="plamo", **BASE), {"weights": plamo1, "peer": True}),
+    "plamo2": (plamo, "bfloat16", 5, "Plamo2ForCausalLM", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, hidden_size_per_head=8,
+        mamba_d_state=8, mamba_d_conv=4, mamba_num_heads=8, mamba_step=2, mamba_enabled=True, max_position_embeddings=512, rms_norm_eps=1e-6,
+        model_type="plamo2", tie_word_embeddings=True), {"weights": plamo2}),
+    "plamo3": (plamo, "bfloat16", 0, "Plamo3ForCausalLM", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, window_size=64,
+        sliding_window_pattern=8, max_position_embeddings=4096, rms_norm_eps=1e-6, rope_theta=1000000, rope_local_theta=10000,
+        rope_scaling_factor=4, initial_context_length=1024, model_type="plamo3", tie_word_embeddings=True), {"weights": plamo3}),
+    "nomic_bert": (words, "float32", 0, "NomicBertModel", dict(**NOMIC, n_positions=8192, activation_function="swiglu"), {"weights": nomic}),
+    "nomic_bert-moe": (xlmr_json, "float32", 0, "NomicBertModel", dict(
+        **{**NOMIC, "qkv_proj_bias": True, "mlp_fc1_bias": True, "mlp_fc2_bias": True}, n_positions=2048, activation_function="gelu",
+        moe_every_n_layers=2, num_experts=4, moe_top_k=2), {"weights": nomic}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),

@@ -70,12 +70,11 @@ def main(argv):
     names, keys, archs = table(arch, "TENSOR"), table(arch, "KV"), {word: name for name, word in table(arch, "ARCH").items()}
     out = {}
     for path in sorted(glob.glob(os.path.join(here, "..", "..", "families", "*.family"))):
-        found = re.search(r"^arch\s+(\S+)", open(path, encoding="utf-8").read(), re.M)
-        if not found or found.group(1) in out or found.group(1) not in archs:      # an image model
-            continue
-        word = found.group(1)
-        struct = re.search(r"case LLM_ARCH_%s:\s*(?:case \w+:\s*)*return new (\w+)\(" % archs[word], loader).group(1)
-        out[word] = required("".join(sources(models, header, struct)), word, names, keys)
+        for word in re.findall(r"^arch\s+(\S+)", open(path, encoding="utf-8").read(), re.M):
+            if word in out or word not in archs:        # an image model
+                continue
+            struct = re.search(r"case LLM_ARCH_%s:\s*(?:case \w+:\s*)*return new (\w+)\(" % archs[word], loader).group(1)
+            out[word] = required("".join(sources(models, header, struct)), word, names, keys)
     with open(os.path.join(here, "..", "corpus", "hf-required.json"), "w", encoding="utf-8") as f:
         f.write("{\n" + ",\n".join("%s: %s" % (json.dumps(word), json.dumps(out[word])) for word in sorted(out)) + "\n}\n")
     return 0

@@ -82,7 +82,10 @@ find_family(struct back_model *back, const struct hf_string *arch, struct err *e
         bool takes = false, surely = false;
         if (!file || !family_declares(file->text, "arch", arch->p, arch->n) || family_declares(file->text, "kind", "image", 5))
             continue;
-        if (!family_builtin(&family, name, err) || !try_family(back, family, &takes, &surely, err)) {
+        bool ok = family_builtin(&family, name, err);
+        if (ok)
+            family_take_arch(family, arch->p, arch->n);
+        if (!ok || !try_family(back, family, &takes, &surely, err)) {
             family_free(family);
             return false;
         }
@@ -110,9 +113,12 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
     if (!back->options->how->family)
         return find_family(back, &arch, err);
     char shown[STR_SHOWN];
-    return family_given(&back->family, back->options->how->family, err) && (family_has_arch(back->family, arch.p, arch.n)
+    if (!family_given(&back->family, back->options->how->family, err))
+        return false;
+    family_take_arch(back->family, arch.p, arch.n);
+    return family_has_arch(back->family, arch.p, arch.n)
         || err_set(err, ERR_UNSUPPORTED, "the family of --family is for architecture %s, but the file has '%s'",
-            back->family->arch, str_shown(shown, arch.p, arch.n)));
+            back->family->arch, str_shown(shown, arch.p, arch.n));
 }
 
 /* --- types */

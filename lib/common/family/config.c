@@ -179,13 +179,28 @@ check_sizes(const struct family_config *c, struct err *err)
         " is not a multiple of num_attention_heads %" PRIu64, file, c->hidden_size, c->heads);
 }
 
+/* Gives the family the architecture of this model. */
+static bool
+choose_arch(struct family_config *c, struct err *err)
+{
+    bool is = false;
+    for (size_t i = 0; i < c->family->variants.n && !is; i++) {
+        const struct family_variant *variant = &c->family->variants.at[i];
+        if (!expr_true(&is, variant->when, &c->scope, 0, err))
+            return false;
+        if (is)
+            c->family->arch = variant->arch;
+    }
+    return true;
+}
+
 bool
 family_config_read(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
 {
     return merge_all(c->members, err) && rope_begin(c, err) && default_apply(c, err) && rope_settle(c, err)
         && require(&c->vocab_size, c, "vocab_size", err) && require(&c->hidden_size, c, "hidden_size", err)
         && require(&c->layers, c, "num_hidden_layers", err) && require(&c->heads, c, "num_attention_heads", err)
-        && check_sizes(c, err) && family_config_files(c, folder, model, err);
+        && check_sizes(c, err) && choose_arch(c, err) && family_config_files(c, folder, model, err);
 }
 
 void

@@ -68,6 +68,12 @@ struct family_same {
     struct expr *when;
 };
 
+/* Another architecture of a family, which some of its models have. */
+struct family_variant {
+    const char *arch;
+    struct expr *when;
+};
+
 /* What {x} at the end of the name of a row is instead of a number: a stack with named members. */
 struct family_members {
     const char *hf;             /* ends in {x}; owned by the family, as are the words */
@@ -192,6 +198,7 @@ struct family_image {
 struct model_family {
     const char *name, *arch;
     struct family_image *image;                     /* NULL: a language model, to which everything below belongs */
+    FAMILY_LIST(struct family_variant) variants;    /* the first that applies replaces arch; all are in archs */
     FAMILY_LIST(const char *) archs;                /* other names of arch that GGUF files have */
     FAMILY_LIST(const char *) classes, vocab;       /* vocab: kinds of tokenizer, in order of preference */
     struct expr *vocab_size;    /* or NULL: the member vocab_size */
@@ -235,6 +242,9 @@ bool family_is_builtin(const char *arg);
 
 /* Returns true if GGUF files of the family have this architecture. */
 bool family_has_arch(const struct model_family *family, const char *arch, size_t n);
+
+/* Makes the architecture of a file that of the family, if it is one of those that some of its models have. */
+void family_take_arch(struct model_family *family, const char *arch, size_t n);
 
 /* Returns the file name, such as "llama", of built-in family i in name order, or NULL after the last. */
 const char *family_name_at(size_t i);

@@ -64,6 +64,14 @@ family_has_arch(const struct model_family *family, const char *arch, size_t n)
     return has;
 }
 
+void
+family_take_arch(struct model_family *family, const char *arch, size_t n)
+{
+    for (size_t i = 0; i < family->variants.n; i++)
+        if (str_is(arch, n, family->variants.at[i].arch))
+            family->arch = family->variants.at[i].arch;
+}
+
 bool
 family_open(struct model_family **family, const char *path, struct err *err)
 {

@@ -67,7 +67,7 @@ family_free(struct model_family *family)
     for (size_t i = 0; i < family->consts.n; i++)
         json_decref(family->consts.at[i].value);
     void *const lists[] = { family->classes.at, family->vocab.at, family->hf.at, family->pre.at, family->special.at,
-        family->defaults.at, family->back.at, family->consts.at, family->lets.at, family->renames.at, family->members.at, family->mtp.at,
+        family->defaults.at, family->back.at, family->consts.at, family->lets.at, family->renames.at, family->members.at, family->variants.at, family->mtp.at,
         family->drop.at, family->zero.at, family->archs.at, family->fallbacks.at, family->stored.at, family->same.at,
         family->rows.at, family->makes.at, family->needs.at, family->older.at, family->ignores.at, family->keys.at,
         family->refuses.at, family->warns.at };

@@ -58,10 +58,15 @@ run_family(struct family_reader *r, struct expr *when)
 static bool
 run_arch(struct family_reader *r, struct expr *when)
 {
-    (void)when;
-    if (!once(r, &r->family->arch, "arch"))
+    size_t first = 2;
+    if (when) {
+        struct family_variant variant = { .when = when };
+        first = 1;
+        if (!statement_take(r, &variant.arch, 1) || !FAMILY_ADD(r, r->family->variants, variant))
+            return false;
+    } else if (!once(r, &r->family->arch, "arch"))
         return false;
-    for (size_t i = 2; i < r->nwords; i++) {
+    for (size_t i = first; i < r->nwords; i++) {
         const char *name = copy(r, i);
         if (!name || !FAMILY_ADD(r, r->family->archs, name))
             return false;
@@ -577,7 +582,7 @@ static const struct statement_row {
 } statements[] = {
     { .word = "family", .fewest = 1, .most = 1, .run = run_family, .of = EITHER },
     { .word = "class", .fewest = 1, .most = MANY, .run = run_class },
-    { .word = "arch", .fewest = 1, .most = MANY, .run = run_arch, .of = EITHER },
+    { .word = "arch", .fewest = 1, .most = MANY, .when = true, .run = run_arch, .of = EITHER },
     { .word = "hf", .fewest = 2, .most = 2, .when = true, .run = run_hf },
     { .word = "include", .fewest = 1, .most = 1, .run = run_include, .of = EITHER },
     { .word = "vocab", .fewest = 1, .most = MANY, .run = run_vocab },
