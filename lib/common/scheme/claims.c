@@ -29,6 +29,8 @@ is_left(const struct claims *c, const struct tensor *t, const struct left_name *
         return t->dtype == DTYPE_U8 && t->shape.rank >= 2;
     if (name->left == LEFT_E8M0)
         return t->dtype == DTYPE_F8_E8M0;
+    if (name->left == LEFT_WORDS)
+        return !dtype_is_float(t->dtype);
     return name->left != LEFT_METHOD || declares_method(c, name->scheme);
 }
 

@@ -250,7 +250,7 @@ const struct scheme exl2_schemes[] = {
         .code = "exl2",
         .name = "EXL2",
         WORDS({ WORD_METHOD, "exl2" }),
-        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .fits = exl2_fits,
+        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_WORDS, .fits = exl2_fits,
             .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", WITH(COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS) }, {
             .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", WITH(/* without its scales */
             COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE)) }),

@@ -72,7 +72,7 @@ check(const struct claims *c, const struct tensor *t, size_t *warned, struct err
     if (!name || siblings_is_beside(c, t))
         return true;
     const struct tensor *weight = claims_find(c, p.base, p.base_len, name->weight);
-    bool packed = name->left == LEFT_PACKED || (name->left == LEFT_BLOCK_SCALES && dtype_is_float8(t->dtype));
+    bool packed = name->left == LEFT_PACKED || name->left == LEFT_WORDS || (name->left == LEFT_BLOCK_SCALES && dtype_is_float8(t->dtype));
     if (!packed && (weight ? dtype_is_float(weight->dtype) : fp8_fused_is_unused(c, t)))
         *warned += name->left != LEFT_METHOD;      /* a common word, as in norm.scale */
     else if (!claims_is_report_on_shard(c))

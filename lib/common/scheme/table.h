@@ -39,6 +39,7 @@ enum left {
     LEFT_GRID,                  /* from a quantizer only if U8 of rank 2 or more */
     LEFT_E8M0,                  /* from a quantizer only if F8_E8M0 */
     LEFT_METHOD,                /* from a quantizer only if config.json declares its method */
+    LEFT_WORDS,                 /* like LEFT_PACKED, unless it has a float type: a norm of PLaMo 2 has the name of EXL2's codes */
     LEFT_PACKED                 /* codes, or a sign that the weight beside it is codes: never harmless */
 };
 
