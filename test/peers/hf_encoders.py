@@ -3,7 +3,7 @@ function of its configuration that returns [name, shape, kind] of its weights, w
 written as it is. Option "exact": the configuration has no members of SMALL."""
 import json
 
-from hf_tokenizers import GPT_2, LLAMA3, camembert, plain_bpe, plamo, qwen_bpe, roberta, spm, t5, words, world, write_json, xlmr, xlmr_json
+from hf_tokenizers import DIGITS, GPT_2, LLAMA3, camembert, plain_bpe, plamo, qwen_bpe, roberta, spm, t5, words, world, write_json, xlmr, xlmr_json
 
 ENCODER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=66)
 T5 = dict(d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=2)
@@ -290,6 +290,10 @@ CASES = {
     "nomic_bert-moe": (xlmr_json, "float32", 0, "NomicBertModel", dict(
         **{**NOMIC, "qkv_proj_bias": True, "mlp_fc1_bias": True, "mlp_fc2_bias": True}, n_positions=2048, activation_function="gelu",
         moe_every_n_layers=2, num_experts=4, moe_top_k=2), {"weights": nomic}),
+    "bamba": (plain_bpe(DIGITS, "refact"), "bfloat16", 1, "Bamba", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, attn_layer_indices=[1],
+        mamba_n_heads=8, mamba_d_head=8, mamba_n_groups=2, mamba_d_state=16, mamba_d_conv=4, mamba_expand=2, max_position_embeddings=512,
+        attn_rotary_emb=4, rope_theta=10000.0, bos_token_id=1, eos_token_id=2, pad_token_id=0), {"exact": True}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),

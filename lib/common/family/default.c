@@ -176,7 +176,10 @@ list_of_layers(json_t **value, const struct family_member *m, struct scope *scop
         json_t *one;
         if (!expr_value(&one, m->value, scope, (uint64_t)b, err))
             return false;
-        if (json_array_append_new(*value, one) != 0)
+        bool left_out = json_is_null(one);
+        if (left_out)
+            json_decref(one);
+        else if (json_array_append_new(*value, one) != 0)
             return err_memory(err, 0);
     }
     return true;
