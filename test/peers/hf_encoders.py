@@ -104,6 +104,43 @@ def nomic(c):
             yield from linear(layer + "mlp.fc11", ffn, n, False) + linear(layer + "mlp.fc12", ffn, n, False) + linear(layer + "mlp.fc2", n, ffn, False)
 
 
+def kimi_linear(c):
+    n, heads, kda, ffn = c["hidden_size"], c["num_attention_heads"], c["linear_attn_config"], c["moe_intermediate_size"]
+    inner, rank = heads * kda["head_dim"], c["kv_lora_rank"]
+    yield from linear("model.embed_tokens", c["vocab_size"], n, False)
+    for b in range(c["num_hidden_layers"]):
+        layer = "model.layers.%d." % b
+        mix, moe = layer + "self_attn.", layer + "block_sparse_moe."
+        yield from norm(layer + "input_layernorm", n) + norm(layer + "post_attention_layernorm", n)
+        if b + 1 in kda["full_attn_layers"]:
+            qk = c["qk_nope_head_dim"] + c["qk_rope_head_dim"]
+            yield from linear(mix + "q_proj", heads * qk, n, False) + linear(mix + "kv_a_proj_with_mqa", rank + c["qk_rope_head_dim"], n, False)
+            yield from norm(mix + "kv_a_layernorm", rank) + linear(mix + "kv_b_proj", heads * (c["qk_nope_head_dim"] + c["v_head_dim"]), rank, False)
+            yield from linear(mix + "o_proj", n, heads * c["v_head_dim"], False)
+        else:
+            for word in "qkv":
+                yield from linear(mix + word + "_proj", inner, n, False)
+                yield [mix + word + "_conv1d.weight", [inner, 1, 4], ""]
+            yield from [[mix + "A_log", [1, 1, heads, 1], ""], [mix + "dt_bias", [inner], ""]]
+            for name, rows, columns in (("f_a_proj", kda["head_dim"], n), ("f_b_proj", inner, kda["head_dim"]), ("b_proj", heads, n),
+                                        ("g_a_proj", kda["head_dim"], n), ("g_b_proj", inner, kda["head_dim"]), ("o_proj", n, inner)):
+                yield from linear(mix + name, rows, columns, False)
+            yield from norm(mix + "o_norm", kda["head_dim"])
+        if b < c["first_k_dense_replace"]:
+            names = [(layer + "mlp.", c["intermediate_size"])]
+        else:
+            names = [(moe + "shared_experts.", ffn)]
+            yield from linear(moe + "gate", c["num_experts"], n, False)
+            yield [moe + "gate.e_score_correction_bias", [c["num_experts"]], ""]
+            for x in range(c["num_experts"]):
+                yield from linear(moe + "experts.%d.w1" % x, ffn, n, False) + linear(moe + "experts.%d.w2" % x, n, ffn, False)
+                yield from linear(moe + "experts.%d.w3" % x, ffn, n, False)
+        for name, size in names:
+            yield from linear(name + "gate_proj", size, n, False) + linear(name + "up_proj", size, n, False) + linear(name + "down_proj", n, size, False)
+    yield from norm("model.norm", n)
+    yield from linear("lm_head", c["vocab_size"], n, False)
+
+
 def rwkv6(c):
     n, ffn = c["hidden_size"], c["intermediate_size"]
     yield from linear("rwkv.embeddings", c["vocab_size"], n, False)
@@ -294,6 +331,13 @@ CASES = {
         hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, attn_layer_indices=[1],
         mamba_n_heads=8, mamba_d_head=8, mamba_n_groups=2, mamba_d_state=16, mamba_d_conv=4, mamba_expand=2, max_position_embeddings=512,
         attn_rotary_emb=4, rope_theta=10000.0, bos_token_id=1, eos_token_id=2, pad_token_id=0), {"exact": True}),
+    "kimi_linear": (plain_bpe(LLAMA3, "kimi-k2", ignore_merges=True), "bfloat16", 0, "KimiLinearForCausalLM", dict(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=4, head_dim=8, kv_lora_rank=16,
+        q_lora_rank=None, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=8, num_experts=4, num_experts_per_token=2, num_shared_experts=1,
+        moe_intermediate_size=16, first_k_dense_replace=1, routed_scaling_factor=2.446, moe_router_activation_func="sigmoid",
+        moe_renormalize=True, num_expert_group=1, topk_group=1, model_max_length=1048576, rms_norm_eps=1e-5, rope_theta=10000.0,
+        mla_use_nope=True, linear_attn_config={"full_attn_layers": [3], "kda_layers": [1, 2], "num_heads": 4, "head_dim": 8,
+        "short_conv_kernel_size": 4}, model_type="kimi_linear_remote"), {"weights": kimi_linear}),
     "neobert": (words, "bfloat16", 0, "NeoBERT", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_length=128, norm_eps=1e-5, pad_token_id=0,
         model_type="neobert"), {"weights": neobert}),
