@@ -100,7 +100,7 @@ test_left_names(void)
         { ".scale", ".weight", LEFT_E8M0 },                 { ".blocks", "", LEFT_GRID },
         { ".scales", "", LEFT_GRID },                       { ".unpack_view_dtype", ".weight", LEFT_PACKED },
         { "._data", "", LEFT_PACKED },                      { "._data._data", "", LEFT_PACKED },
-        { "._shift", "", LEFT_PACKED },                     { ".q_weight", ".weight", LEFT_PACKED },
+        { "._shift", "", LEFT_PACKED },                     { ".q_weight", ".weight", LEFT_WORDS },
         { ".q_scale_max", ".weight", LEFT_PACKED },         { ".q_groups", ".weight", LEFT_PACKED },
         { ".codebooks", ".weight", LEFT_PACKED },           { ".W_q", ".weight", LEFT_METHOD },
         { ".codes", ".weight", LEFT_METHOD },               { ".indices", ".weight", LEFT_METHOD },
