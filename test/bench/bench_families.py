@@ -179,6 +179,10 @@ def ggml_blocks(rows, cols):
     return [("weight", "U8", [rows, cols // 256, 74], CODES)]
 
 
+def ternary(rows, cols):
+    return [("qweight", "U8", [rows, -(-cols // 5)], CODES), ("scales", "F16", [rows, -(-cols // 128)], F16)]
+
+
 def table(rows, cols):
     return [("shards.shard_0.weight", "F8_E4M3", [rows, cols], sound_fp8(CODES)),
             ("shards.weight_scale", "BF16", [1], struct.pack("<H", 0x3f80))]
@@ -295,6 +299,7 @@ FAMILIES = [
     ("S3", "FP8, a table with one scale", 1.15, table, None),
     ("S4", "blocks of ggml, IQ2_XS", 1.6, ggml_blocks, {"quantization_config": {"quant_method": "modelopt", "quant_algo": "IQ2_XS",
                                                                                 "packing": "ggml"}}),
+    ("S4", "thrush-ternary", 1.6, ternary, {"model_type": "moondream3"}),
     ("S4", "ModelSlim W4A8, second scales", 1.6, modelslim_second, None),
     ("S4", "ModelSlim static W8A8", 1.6, modelslim_static, None),
     ("S4", "Quark INT4, rows, reordered", 1.6, quark_rows, quark("per_channel", "reorder", None)),

@@ -11,8 +11,8 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/bytes.h"
 #include "base/num.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
@@ -20,7 +20,7 @@
 enum { CODES, SCALES };                                 /* parts */
 enum {
     DIGITS = 5, GROUP = 128,
-    STEP_DIGITS = CODES_STEP - 4 * DIGITS               /* in a piece; it may begin within a byte, and has a margin */
+    STEP_DIGITS = DIGITS * GROUP                        /* in a piece: whole bytes and whole groups */
 };
 
 struct ternary {
@@ -86,27 +86,26 @@ ternary_run(struct span *s, const struct weight *w, unsigned part, uint64_t firs
     s->len = last / cols * own->width + last % cols / DIGITS + 1 - s->at;
 }
 
-/* The digits of a byte, one in each byte of a word. A packed byte is less than 243. */
-#define WORD(b) ((uint64_t)((b) % 3) | (uint64_t)((b) / 3 % 3) << 8 | (uint64_t)((b) / 9 % 3) << 16 \
-    | (uint64_t)((b) / 27 % 3) << 24 | (uint64_t)((b) / 81 % 3) << 32)
+/* The digits of a byte, less 1, and bytes that the next ones overwrite. A packed byte is less than 243. */
+#define DIGIT(b, power) ((b) / (power) % 3 - 1)
+#define WORD(b) { DIGIT(b, 1), DIGIT(b, 3), DIGIT(b, 9), DIGIT(b, 27), DIGIT(b, 81) }
 #define WORDS_4(b) WORD(b), WORD((b) + 1), WORD((b) + 2), WORD((b) + 3)
 #define WORDS_16(b) WORDS_4(b), WORDS_4((b) + 4), WORDS_4((b) + 8), WORDS_4((b) + 12)
 #define WORDS_64(b) WORDS_16(b), WORDS_16((b) + 16), WORDS_16((b) + 32), WORDS_16((b) + 48)
-static const uint64_t digits[256] = { WORDS_64(0), WORDS_64(64), WORDS_64(128), WORDS_64(192) };
+static const int8_t digits[256][8] = { WORDS_64(0), WORDS_64(64), WORDS_64(128), WORDS_64(192) };
 
 static uint64_t
 ternary_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct ternary *own = d->w->own;
-    struct codes_piece *p = codes_begin(d, at, num_min(count, STEP_DIGITS), own->blocks.cols, GROUP);
+    uint64_t left = STEP_DIGITS - at % own->blocks.cols % STEP_DIGITS;
+    struct codes_piece *p = codes_begin(d, at, num_min(count, left), own->blocks.cols, GROUP);
     const uint8_t *x = decoding_bytes(d, CODES, p->row * own->width + p->col / DIGITS);
     size_t cut = (size_t)(p->col % DIGITS);
     codes_scales(p, d, &own->blocks, SCALES);
-    codes_fill_zeros(p, 1);
-    p->narrow = true;
     for (size_t i = 0; i < cut + p->n; i += DIGITS)
-        store_le64(p->codes + i, digits[*x++]);
-    return codes_emit(p, d, p->codes + cut, false, true, y);
+        memcpy(p->codes + i, digits[*x++], sizeof digits[0]);
+    return codes_emit(p, d, p->codes + cut, true, false, y);
 }
 
 static void
