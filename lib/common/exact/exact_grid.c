@@ -6,8 +6,8 @@
 #include "exact/exact_priv.h"
 #include "kernel/hints.h"
 
-/* A scheme to compare values with. Scales of F32 hold every scale of 16 bits, too. Schemes of integers are tried without zero points, then
- * with them. */
+/* A scheme that is tried. Scales of F32 hold every scale of 16 bits, too. Schemes of integers are tried without zero points first, then
+ * with zero points. */
 struct grid_try {
     unsigned bits;                      /* in thousandths of a bit */
     struct encode_options how;

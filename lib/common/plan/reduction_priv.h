@@ -32,7 +32,7 @@ const struct encoder *reduction_rule_encoder(const struct reduction_rule *rule, 
 /* Notes that a rule decides the type of a tensor. */
 void reduction_rule_works(struct reduction_rule *rule);
 
-/* Decides which names the rules see: those of the output, or if a rule matches none of these, those of the input. */
+/* Decides which names each rule sees: the names of the output or, if it matches none of them, the names of the input. */
 bool reduction_meet_rules(const struct reduction *r, const struct choice *choice, struct err *err);
 
 /* Checks that every rule decides the type of a tensor. */
