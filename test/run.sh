@@ -171,6 +171,7 @@ if [ "$tier" = check ]; then
     part layers layers
     part manual manual
     part cases python3 test/cases/check "$AMN_BIN"
+    part 'cases of checkpoints' python3 test/cases-shards/check "$AMN_BIN" --ranges
     part 'cases of images' python3 test/cases-image/check "$AMN_BIN" --via both --strict-order
 fi
 [ "$tier" != full ] || part 'unit tests, all rounds' rounds

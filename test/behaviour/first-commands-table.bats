@@ -247,7 +247,7 @@ END
 75~66~amn inspect onnx~its subdirectories have (onnx)
 75~69~amn inspect ml~this is a model of Core ML
 75~69~amn inspect ml/M.mlpackage/~this is a model of Core ML
-75~69~amn inspect dcp~torch.distributed.checkpoint
+75~65~amn inspect dcp~torch.distributed.checkpoint
 76~0~amn convert -o o.gguf none~the directory has no config.json
 77~69~amn inspect ggml-base.en.bin~whisper.cpp
 79~65~amn inspect llama1/config.json~this is a config.json

@@ -315,25 +315,24 @@ npz-good/complex32.npz c b
 FILES
 }
 
-@test "distributed checkpoints are named: directory, file, slices" {
+@test "files of distributed checkpoints are named: one alone, slices" {
     mkdir dcp slices
-    printf '\x80\x04N.' >dcp/.metadata
     cp "$corpus/pth-good/fp4.215.pt" dcp/__0_0.distcp
-    for f in dcp dcp/__0_0.distcp; do
-        try 69 amn-inspect $f
-        grep -q 'distributed checkpoint' err
-    done
+    try 69 amn-inspect dcp/__0_0.distcp
+    grep -q 'distributed checkpoint' err
     python3 - <<'PYTHON'
 import json, struct
 for n in 1, 2:
-    h = json.dumps({"__metadata__": {"DCP_SHARDING_INFO": '{"w":{"saved_offsets":[0,0]}}'}, "w": {"dtype": "F32", "shape": [1, 2],
+    h = json.dumps({"__metadata__": {"DCP_SHARDING_INFO": '{"w":{"saved_offsets":[%d,0]}}' % (n - 1)}, "w": {"dtype": "F32", "shape": [1, 2],
         "data_offsets": [0, 8]}}).encode()
     with open("slices/shard-0000%d-model-00001-of-00001.safetensors" % n, "wb") as f:
         f.write(struct.pack("<Q", len(h)) + h + bytes(8))
 PYTHON
-    for f in slices slices/shard-00001-model-00001-of-00001.safetensors; do
-        try 69 amn-remember -o o.safetensors $f
-        grep -q 'slices' err
-        [ ! -e o.safetensors ] || return 1
-    done
+    try 69 amn-remember -o o.safetensors slices/shard-00001-model-00001-of-00001.safetensors
+    grep -q 'slices of tensors.*give its directory' err
+    [ ! -e o.safetensors ]
+    try 0 amn-convert -o o.safetensors slices
+    grep -qF 'do not tell how many shards there are: 2 are here, which makes tensor w [2, 2]' err
+    echo '{"hidden_size": 2, "vocab_size": 3}' >slices/config.json
+    try 0 amn-parse slices
 }

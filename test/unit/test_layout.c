@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/bfloat16.h"
-#include "model/gather.h"
+#include "container/gather.h"
 #include "pipeline/encoder.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/verify.h"

@@ -28,7 +28,7 @@ enum cli_status {
     CLI_UNSAFE = 77
 };
 
-enum { CLI_GLOBS = 16 };            /* the most values that --allow-unclaimed can have */
+enum { CLI_GLOBS = 16 };            /* the most values that --allow-unclaimed and --allow-global can have */
 enum cli_when { CLI_AUTO, CLI_ALWAYS, CLI_NEVER };
 enum cli_form { CLI_BY_TERMINAL, CLI_JSON, CLI_HUMAN };
 
@@ -44,6 +44,9 @@ struct cli {
     enum cli_when progress;
     enum cli_form form;             /* --json or --human */
     const char *root;               /* --root; borrowed from argv */
+    const char *state;              /* --state: one of cli_state_words, or NULL; borrowed from argv */
+    const char *allow_global[CLI_GLOBS];        /* --allow-global: nallow_global names; borrowed from argv */
+    size_t nallow_global;
     bool strict;                    /* --strict */
     const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
     const char *fetch;              /* --fetch: the command, or NULL; borrowed from argv */

@@ -247,6 +247,27 @@ take_glob(struct cli *cli, const struct cli_option *option, const char *arg, str
             option->name, arg);
 }
 
+static bool
+take_state(struct cli *cli, const struct cli_option *option, const char *arg, struct err *err)
+{
+    unsigned i;
+    if (!cli_choice(&i, option, arg, err))
+        return false;
+    cli->state = cli_state_words[i];
+    return true;
+}
+
+/* Takes the name of a class, MODULE.NAME. */
+static bool
+take_global(struct cli *cli, const struct cli_option *option, const char *arg, struct err *err)
+{
+    const char *dot = strrchr(arg, '.');
+    if (cli->nallow_global == CLI_GLOBS)
+        return err_set(err, ERR_USAGE, "--%s: use at most %d", option->name, CLI_GLOBS);
+    cli->allow_global[cli->nallow_global++] = arg;
+    return (dot && dot != arg && dot[1] != '\0') || err_set(err, ERR_USAGE, "--%s: '%s' is not MODULE.NAME", option->name, arg);
+}
+
 /* Handles an option that several tools share; sets *other if the tool itself has to handle it. */
 static bool
 take_common(struct cli *cli, const struct cli_option *option, const char *arg, bool *other, struct err *err)
@@ -261,6 +282,8 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case CLI_OPT_ROOT:
         cli->root = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, "--root: empty path");
+    case CLI_OPT_STATE:       return take_state(cli, option, arg, err);
+    case CLI_OPT_ALLOW_GLOBAL: return take_global(cli, option, arg, err);
     case CLI_OPT_STRICT:      cli->strict = true; return true;
     case CLI_OPT_FETCH:
         cli->fetch = arg;

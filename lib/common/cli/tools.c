@@ -77,6 +77,7 @@ const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
 const char *const cli_exact_words[] = { "f32", "bf16", "f16", "real", NULL };
 const char *const cli_names_words[] = { "hf", "gguf", NULL };
+const char *const cli_state_words[] = { "model", "master", "all", NULL };
 const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", "peft", "mlx", NULL };
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
@@ -244,6 +245,10 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_SYNONYMS, "dtype", "DTYPE", dtype_targets, "" },
     { CLI_OPT_CONFIG, OF_ONE, WRITE, CLI_GROUP_INPUT, "config", "FILE", NULL, "read this config.json; none: read none" },
     { CLI_OPT_ROOT, OF_ONE, WRITE, CLI_GROUP_INPUT, "root", "PATH", NULL, "read only PATH in a checkpoint; auto: find it" },
+    { CLI_OPT_STATE, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "state", "WHICH", cli_state_words,
+        "of a training checkpoint: model, master or all" },
+    { CLI_OPT_ALLOW_GLOBAL, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "allow-global", "NAME", NULL,
+        "accept this class in a training checkpoint" },
     { CLI_OPT_STRICT, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "strict", NULL, NULL, "refuse tensors that the index does not list" },
     { CLI_OPT_FETCH, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "fetch", "COMMAND", NULL,
         "read FILE through COMMAND, a byte range at a time" },

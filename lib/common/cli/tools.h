@@ -52,7 +52,7 @@ enum cli_key {
     CLI_OPT_KEEP_SHAPES,
     CLI_OPT_FAMILY, CLI_OPT_FAMILY_TEMPLATE,
     CLI_OPT_OUTPUT_DIR, CLI_OPT_SHARD_SIZE, CLI_OPT_RESUME, CLI_OPT_SYNC, CLI_OPT_DIRECT, CLI_OPT_NO_SPOOL,
-    CLI_OPT_NO_VERIFY, CLI_OPT_ROOT, CLI_OPT_STRICT, CLI_OPT_JSON, CLI_OPT_HUMAN, CLI_OPT_CONFIG, CLI_OPT_INPUT_SCHEME,
+    CLI_OPT_NO_VERIFY, CLI_OPT_ROOT, CLI_OPT_STATE, CLI_OPT_ALLOW_GLOBAL, CLI_OPT_STRICT, CLI_OPT_JSON, CLI_OPT_HUMAN, CLI_OPT_CONFIG, CLI_OPT_INPUT_SCHEME,
     CLI_OPT_ALLOW_UNCLAIMED,
     CLI_OPT_PROGRESS, CLI_OPT_JSON_ERRORS, CLI_OPT_MAX_ALLOC, CLI_OPT_MAX_TOTAL, CLI_OPT_MAX_ITEMS, CLI_OPT_MAX_RATIO,
     /* what follows from options, for conflicts.h: the output is a directory, or several files; --to hf was given; amn-convert moves
@@ -116,6 +116,7 @@ extern const char *const cli_when_words[];      /* auto always never: enum cli_w
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
 extern const char *const cli_exact_words[];     /* f32 bf16 f16 real: enum exact_level */
 extern const char *const cli_names_words[];     /* hf gguf */
+extern const char *const cli_state_words[];     /* model master all */
 extern const char *const cli_format_words[];    /* output formats of amn-convert; the first CLI_EXTENSIONS are also file
                                                  * extensions, the others are directories */
 enum { CLI_EXTENSIONS = 5 };

@@ -117,7 +117,7 @@ open_hf(struct job *job, struct err *err)
     const struct command *cmd = job->cmd;
     const char *format = catalog_facts_of(job->model.catalog)->format;
     bool gguf = format && strcmp(format, "GGUF") == 0;
-    job->to_hf = cmd->to_hf;
+    job->to_hf = cmd->to_hf && !model_has_hf_names(&job->model);
     if (gguf && !find_way(job, err))
         return false;
     job->back_options = (struct back_options){ .how = &job->hf, .cast = cmd->cast, .to = cmd->to };
@@ -459,7 +459,8 @@ decide(struct job *job, struct fetch *fetch, struct err *err)
 {
     const struct command *cmd = job->cmd;
     const struct cli *cli = &cmd->cli;
-    const struct model_options how = { .fetch = fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
+    const struct model_options how = { .fetch = fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root, .hf = cmd->to_hf,
+        .state = cli->state, .allowed = cli->allow_global, .nallowed = cli->nallow_global,
         .strict = cli->strict, .no_spool = cmd->no_spool, .twice = job->is_exact && cmd->needs_scheme ? "--exact" : NULL,
         .no_verify = cmd->no_verify, .meter = &cli->bar->meter };
     const struct contents contents = operands_contents(&job->model);

@@ -38,7 +38,8 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
         side->fetch = fetch_new(cli->fetch, cli->fetch_window, err);
     else
         side->fetch = NULL;
-    const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
+    const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root, .state = cli->state, .allowed = cli->allow_global,
+        .nallowed = cli->nallow_global,
         .strict = cli->strict, .meter = &cli->bar->meter };
     const struct contents contents = operands_contents(&side->model);
     const struct roles_options reading = operands_reading(cli);
@@ -205,23 +206,37 @@ is_close(const struct differences *d, const struct diff *diff)
     return n == d->n;
 }
 
+static void
+diff_free(struct diff_job *job)
+{
+    if (!job)
+        return;
+    sink_close(job->sink);
+    outputs_clear(&job->outputs);
+    differences_clear(&job->differences);
+    close_side(&job->side[0]);
+    close_side(&job->side[1]);
+    free(job);
+}
+
 enum cli_status
 diff_run(struct cli *cli, const struct diff *diff)
 {
     struct cli_progress progress;
-    struct diff_job job = { .cli = cli, .diff = diff };
     struct err err;
     err_init(&err);
+    struct diff_job *job = calloc(1, sizeof *job);
+    if (!job) {
+        err_memory(&err, sizeof *job);
+        return cli_fail(cli, &err);
+    }
+    job->cli = cli;
+    job->diff = diff;
     cli_progress_start(&progress, cli, true);
-    bool ok = diff_check(cli, &err) && run(&job, &err) && cli_finish_stdout(&err);
+    bool ok = diff_check(cli, &err) && run(job, &err) && cli_finish_stdout(&err);
     cli_progress_stop(&progress);
-    const struct differences *d = &job.differences;
-    bool equal = is_close(d, diff);
-    sink_close(job.sink);
-    outputs_clear(&job.outputs);
-    differences_clear(&job.differences);
-    close_side(&job.side[0]);
-    close_side(&job.side[1]);
+    bool equal = is_close(&job->differences, diff);
+    diff_free(job);
     if (!ok)
         return cli_fail(cli, &err);
     if (equal)

@@ -50,7 +50,8 @@ each(const struct cli *cli, operands_job *job, void *own)
 static struct model_options
 options_of(const struct cli *cli)
 {
-    return (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root, .strict = cli->strict,
+    return (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root, .state = cli->state, .allowed = cli->allow_global,
+        .nallowed = cli->nallow_global, .strict = cli->strict,
         .warns = true, .meter = &cli->bar->meter };
 }
 

@@ -86,7 +86,8 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
 {
     const struct writer *writer = writer_named(arg);
     cmd->recast = recast_named(arg);
-    cmd->to_hf = cmd->cli.given[CLI_FACT_HF] = strcasecmp(arg, hf_word) == 0;
+    bool holds = cmd->to_hf && writer == &writer_safetensors;           /* --to hf --to safetensors: names, then a container for them */
+    cmd->to_hf = cmd->cli.given[CLI_FACT_HF] = holds || strcasecmp(arg, hf_word) == 0;
     if (writer)
         cmd->format = writer;
     else if (encode_find(arg, KEEPS_BLOCKS)) {

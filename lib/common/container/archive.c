@@ -104,8 +104,8 @@ archive_read(struct catalog *c, struct source *src, uint32_t file, const struct 
     bool done;
     if (str_ends(source_name(src), ".distcp"))          /* archives of single tensors, one after another */
         return err_set(err, ERR_UNSUPPORTED, "this is one file of a distributed checkpoint (torch.distributed.checkpoint), "
-            "which has pieces of tensors and is not "
-            "supported: " CONTAINER_DCP_MERGE);
+            "which has pieces of tensors: give "
+            "its directory");
     bool ok = go_forward(c, src, file, options, &done, err)
         && (done || read_archive(c, src, &zip, file, options, err));
     zip_clear(&zip);

@@ -14,6 +14,11 @@ struct container_options {
     const struct limits *limits;
     const char *root;           /* checkpoints: path of the dictionary to read; "auto"; or NULL for all */
     bool no_verify;             /* skip checksums */
+    bool slices;                /* safetensors: accept parts of tensors */
+    const char *state;          /* checkpoints of a training job: "model", "master" or "all"; NULL: not given */
+    bool hf;                    /* likewise: with the names and rows of Hugging Face, if the format has others */
+    const char *const *allowed; /* nallowed names that pickles of such a checkpoint may have in addition, as MODULE.NAME */
+    size_t nallowed;
 };
 
 struct container {
@@ -34,9 +39,5 @@ extern const struct container container_safetensors, container_gguf, container_z
 /* Finds the container of an input from its content. Fails with ERR_MALFORMED or ERR_UNSUPPORTED, naming what the input is,
  * if no row matches. */
 bool container_detect(const struct container **out, struct source *src, struct err *err);
-
-/* What to do with a distributed checkpoint. */
-#define CONTAINER_DCP_MERGE "merge the checkpoint with 'python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIR FILE'"
-#define CONTAINER_DCP_CONSOLIDATE "join them with torch's consolidate_safetensors_files_on_every_rank() or consolidate_safetensors_files()"
 
 #endif

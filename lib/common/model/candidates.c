@@ -21,6 +21,7 @@ struct candidate_step {
     bool rival;                 /* worth a warning if another one is read; if not set, the file is usually another copy of the
                                  * same model */
     bool shards;                /* match only the first shard of a complete set that no index lists */
+    bool loose;                 /* trainers give such names to other files, too */
     bool foreign;               /* files of formats that are only named; the first shows the format */
 };
 
@@ -42,7 +43,7 @@ static const struct candidate_step steps[] = {
     { .pattern = { "*.gguf" }, .rival = true },
     { .pattern = { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, .rival = true },
     { .pattern = { "*.bin.index.json" } },
-    { .pattern = { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
+    { .pattern = { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, .loose = true },
     { .pattern = { UQFF, "*.onnx", "*.h5", "*.keras", "*.msgpack", "*.xml", "*.tflite", "*.pte", "*.ort", "saved_model.pb",
         "manifest.ocdbt", "Manifest.json" }, .foreign = true },
 };
@@ -177,16 +178,40 @@ is_coreml(const char *name)
     return str_ends(name, ".mlpackage") || str_ends(name, ".mlpackage/") || str_ends(name, ".mlmodelc") || str_ends(name, ".mlmodelc/");
 }
 
+/* Recognizes shard-00001-model-00001-of-00002.safetensors, of torch's HuggingFaceStorageWriter: rank, then file of the rank. */
 static bool
-list(struct candidates *c, const char *dir, struct err *err)
+is_slice(const char *name)
 {
+    static const char form[] = "shard-#####-model-#####-of-#####.safetensors";
+    size_t i = 0;
+    while (form[i] != '\0' && (form[i] == '#' ? name[i] >= '0' && name[i] <= '9' : name[i] == form[i]))
+        i++;
+    return form[i] == '\0' && name[i] == '\0';
+}
+
+bool
+candidates_has_whole(const struct candidates *c)
+{
+    bool whole = false;
+    for (size_t i = 0; i < c->names.n; i++) {
+        const struct candidate_step *step = step_of(c, c->names.name[i]);
+        whole = whole || (step && !step->loose && !step->foreign && !is_slice(c->names.name[i]));
+    }
+    return whole;
+}
+
+bool
+candidates_list(struct candidates *c, const char *dir, struct err *err)
+{
+    char shown[STR_SHOWN];
     DIR *d = opendir(dir);
-    if (!d)
-        return err_sys(err, ERR_OPEN, errno, "cannot list the directory");
+    if (!d) {
+        err_sys(err, ERR_OPEN, errno, "cannot list the directory");
+        return err_in_file(err, str_shown(shown, dir, strlen(dir)));
+    }
     const char *name;
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL) {
-        c->distributed = c->distributed || strcmp(name, ".metadata") == 0 || str_ends(name, ".distcp");
         c->deepspeed = c->deepspeed || strcmp(name, "zero_to_fp32.py") == 0 || str_ends(name, "_model_states.pt");
         c->coreml = c->coreml || is_coreml(name);
         c->tensorflow = c->tensorflow || str_ends(name, ".data-00000-of-00001");
@@ -194,7 +219,7 @@ list(struct candidates *c, const char *dir, struct err *err)
     }
     closedir(d);
     names_sort(&c->names);
-    return ok && err->kind == ERR_NONE;
+    return (ok && err->kind == ERR_NONE) || err_in_file(err, str_shown(shown, dir, strlen(dir)));
 }
 
 /* --- errors -------------------------------------------------------------------------------------------- */
@@ -271,9 +296,6 @@ parallel_number(const char *name)
     return NULL;
 }
 
-static const char parallel_parts[] = "model-parallel parts, each with a slice of every matrix, which are not joined; use the "
-    "Hugging Face copy of the model";
-
 bool
 candidates_check_parallel(const char *path, struct err *err)
 {
@@ -288,18 +310,8 @@ candidates_check_parallel(const char *path, struct err *err)
         memcpy(other + (digits - path), str_begins(digits, "00") ? "01" : "00", 2);
     bool several = other && stat(other, &st) == 0;
     free(other);
-    return !several || err_set(err, ERR_UNSUPPORTED, "this is one of several %s", parallel_parts);
-}
-
-/* Recognizes shard-00001-model-00001-of-00002.safetensors, of torch's HuggingFaceStorageWriter: rank, then file of the rank. */
-static bool
-is_slice(const char *name)
-{
-    static const char form[] = "shard-#####-model-#####-of-#####.safetensors";
-    size_t i = 0;
-    while (form[i] != '\0' && (form[i] == '#' ? name[i] >= '0' && name[i] <= '9' : name[i] == form[i]))
-        i++;
-    return form[i] == '\0' && name[i] == '\0';
+    return !several || err_set(err, ERR_UNSUPPORTED, "this is one of several model-parallel parts, each with a slice of every matrix: "
+        "give its directory");
 }
 
 static bool
@@ -320,11 +332,6 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     add_count(&words, n);
     if (words.failed)
         err_memory(err, words.room);
-    else if (is_slice(first))
-        err_set(err, ERR_UNSUPPORTED, "the directory has the slices of a distributed checkpoint (%s), which are not "
-            "supported: " CONTAINER_DCP_CONSOLIDATE, words.p);
-    else if (n > 1 && parallel_number(first))
-        err_set(err, ERR_UNSUPPORTED, "the directory has %s (%s)", parallel_parts, words.p);
     else if (configs_shard(&part, first))
         err_set(err, ERR_USAGE, "the directory has several model files (%s) and no index of shards: add "
             "the model's .index.json, or give one file", words.p);
@@ -419,15 +426,12 @@ is_safe(const struct candidate_step *step)
 static bool
 refuse_checkpoint(const struct candidates *c, struct err *err)
 {
-    if (c->distributed)
-        return err_set(err, ERR_UNSUPPORTED, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
-            "supported: " CONTAINER_DCP_MERGE);
     if (c->coreml)
         return err_set(err, ERR_UNSUPPORTED, "this is a model of Core ML, which is not supported: look for the same model in safetensors "
             "or GGUF format");
     if (c->deepspeed)
-        return err_set(err, ERR_UNSUPPORTED, "this is a checkpoint of DeepSpeed, which is not supported: merge its parts with 'python "
-            "zero_to_fp32.py DIR FILE' (the script is in the directory above the parts)");
+        return err_set(err, ERR_UNSUPPORTED, "this is the directory of checkpoints of DeepSpeed, without the file 'latest' that names "
+            "one: give the directory of a tag in it, such as global_step100");
     return err_set(err, ERR_UNSUPPORTED, "this is a checkpoint of TensorFlow, which is not supported: look for the same model in "
         "safetensors or GGUF format");
 }
@@ -439,7 +443,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     struct configs_part part;
     const struct candidate_step *best = NULL;
     const char *shard = NULL;
-    bool ok = list(c, dir, err);
+    bool ok = true;
     c->coreml = c->coreml || is_coreml(dir);
     for (size_t i = 0; ok && i < c->names.n; i++) {
         const struct candidate_step *step = step_of(c, c->names.name[i]);
@@ -451,7 +455,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
             c->chosen = c->names.name[i];
         best = step;
     }
-    if (ok && ((!best && (c->distributed || c->tensorflow)) || (c->coreml && (!best || best->foreign)) || (c->deepspeed && !is_safe(best)))) {
+    if (ok && ((!best && c->tensorflow) || (c->coreml && (!best || best->foreign)) || (c->deepspeed && !is_safe(best)))) {
         c->chosen = NULL;
         refuse_checkpoint(c, err);
     } else if (ok && !best)

@@ -11,11 +11,16 @@ struct candidates {
     struct names names;         /* in byte order */
     const char *chosen;         /* points into names */
     bool deepspeed, tensorflow, coreml; /* the same for checkpoints of these programs */
-    bool distributed;           /* the directory has files of torch.distributed.checkpoint, which are not in names */
     uint64_t shards;            /* if chosen is the first of a complete set of shards without an index: their number; else 0 */
 };
 
-/* Lists a directory and chooses its model: an index first, then shards whose set is complete, then a single safetensors
+/* Lists a directory. Fails with ERR_OPEN. */
+bool candidates_list(struct candidates *c, const char *dir, struct err *err);
+
+/* Returns true if a name in the listed directory shows a complete model, beside which a checkpoint of a training job does not count. */
+bool candidates_has_whole(const struct candidates *c);
+
+/* Chooses the model of a listed directory: an index first, then shards whose set is complete, then a single safetensors
  * file, then other formats. Does not check that the files can be opened. Fails with ERR_OPEN if there is no model or if the
  * only one lacks shards, and with ERR_USAGE if several have the same rank. The failure names the directory. */
 bool candidates_choose(struct candidates *c, const char *dir, struct err *err);

@@ -14,7 +14,7 @@
 #include "model/candidates.h"
 #include "base/folder.h"
 #include "container/foreign.h"
-#include "model/gather.h"
+#include "container/gather.h"
 #include "model/index.h"
 #include "source/small_file.h"
 #include "model/store.h"
@@ -36,6 +36,10 @@ check_plain(const struct model *m, uint32_t i, struct err *err)
 static bool
 check_root(const struct model *m, struct err *err)
 {
+    if (m->how.state)
+        return err_set(err, ERR_USAGE, "--state applies to the checkpoint directory of a training job only");
+    if (m->how.nallowed != 0)
+        return err_set(err, ERR_USAGE, "--allow-global applies to the checkpoint directory of a training job only");
     return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE, "--root applies to PyTorch checkpoints only, but the input is %s",
         catalog_facts_of(m->catalog)->format);
 }
@@ -338,13 +342,98 @@ open_fetched_directory(struct model *m, const char *dir, const struct model_opti
     return ok;
 }
 
+/* --- the checkpoint of a training job ------------------------------------------------------------------ */
+
+/* Looks for such a checkpoint, unless the directory has a complete model, which then counts. */
+static bool
+find_sharded(struct model *m, const struct candidates *in, const char *dir, struct err *err)
+{
+    char shown[STR_SHOWN];
+    bool master = m->how.state && strcmp(m->how.state, "master") == 0;
+    return (candidates_has_whole(in) && !master) || sharded_find(&m->sharded, dir, err)
+        || err_in_file(err, str_shown(shown, dir, strlen(dir)));
+}
+
+/* Finds the directory with config.json and its like: the one that was given, or huggingface/ in it. */
+static char *
+checkpoint_folder(struct model *m, const char *dir, struct err *err)
+{
+    struct str path = { 0 };
+    str_format(&path, "%s/huggingface/config.json", dir);
+    char *inner = NULL, *outer = folder_path(dir, strlen(dir), "config.json", err);
+    bool in = !path.failed && outer && !small_file_exists(outer, &m->inputs, err) && small_file_exists(path.p, &m->inputs, err);
+    if (in)
+        inner = strndup(path.p, strlen(path.p) - strlen("/config.json"));
+    else
+        inner = strdup(dir);
+    free(outer);
+    str_clear(&path);
+    if (!inner)
+        err_memory(err, strlen(dir));
+    return inner;
+}
+
+static bool
+open_checkpoint(struct model *m, const char *dir, const struct model_options *options, struct err *err)
+{
+    struct sharded *s = m->sharded;
+    struct source *made = NULL;
+    bool ok = sharded_read(s, &made, m->catalog, &m->how, &m->inputs, err);
+    struct source **src = NULL;
+    if (ok)
+        src = realloc(s->src, (s->nsrc + 1) * sizeof *src);
+    if (!src) {
+        source_close(made);
+        return ok ? err_memory(err, s->nsrc * sizeof *src) : false;
+    }
+    src[s->nsrc] = made;
+    m->src = src;
+    m->nsrc = m->nfiles = (uint32_t)s->nsrc + 1;
+    s->src = NULL;
+    s->nsrc = 0;
+    m->container = &container_sharded;
+    char *folder = checkpoint_folder(m, dir, err), *path = NULL;
+    if (folder)
+        path = folder_path(folder, strlen(folder), "config.json", err);
+    ok = path && catalog_seal(m->catalog, err) && keep_folder(m, folder, strlen(folder), err) && add_configs(m, path, options, err);
+    free(folder);
+    free(path);
+    return ok;
+}
+
+/* Fails if all tensors of the model are empty, as a trainer writes them that keeps the weights in the checkpoint beside it. */
+static bool
+check_partitioned(const struct model *m, const char *dir, struct err *err)
+{
+    struct sharded *found = NULL;
+    struct err ignored;
+    err_init(&ignored);
+    for (size_t i = 0; i < catalog_count(m->catalog); i++)
+        if (catalog_at(m->catalog, i)->extent.nbytes != 0)
+            return true;
+    if (catalog_count(m->catalog) != 0 && sharded_find(&found, dir, &ignored) && found)
+        err_set(err, ERR_UNSUPPORTED, "the tensors of the model are empty, because the weights are in the checkpoint beside it: give "
+            "that directory: %s", found->dir);
+    sharded_free(found);
+    return err->kind == ERR_NONE;
+}
+
 /* Opens the model file of a directory. Warns of other models in it and of missing shards. */
 static bool
 open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
     struct candidates in = { 0 };
     char *path = NULL;
-    if (candidates_choose(&in, dir, err))
+    bool listed = candidates_list(&in, dir, err);
+    if (listed && !find_sharded(m, &in, dir, err)) {
+        candidates_clear(&in);
+        return false;
+    }
+    if (m->sharded) {
+        candidates_clear(&in);
+        return open_checkpoint(m, dir, options, err);
+    }
+    if (listed && candidates_choose(&in, dir, err))
         path = folder_path(dir, strlen(dir), in.chosen, err);
     bool ok = path && keep_folder(m, dir, strlen(dir), err)
         && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_configs(m, path, options, err)
@@ -354,7 +443,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
             " this shard is read", catalog_facts_of(m->catalog)->shards);
     free(path);
     candidates_clear(&in);
-    return ok;
+    return ok && check_partitioned(m, dir, err);
 }
 
 /* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */
@@ -398,7 +487,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
-        .how = { options->limits, options->root, options->no_verify }, .strict = options->strict,
+        .how = { .limits = options->limits, .root = options->root,
+            .no_verify = options->no_verify, .state = options->state, .hf = options->hf, .allowed = options->allowed, .nallowed = options->nallowed }, .strict = options->strict,
         .no_spool = options->no_spool, .twice = options->twice, .meter = options->meter, .inputs.fetch = options->fetch };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
@@ -432,6 +522,7 @@ model_clear(struct model *m)
     for (uint32_t i = 0; i < m->nsrc + m->nmore; i++)
         source_close(m->src[i]);
     free(m->src);
+    sharded_free(m->sharded);
     inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
@@ -456,6 +547,12 @@ model_join(struct model *m, struct model *other, uint32_t *first, struct err *er
         if (!inputs_add(&m->inputs, other->inputs.item[i].dev, other->inputs.item[i].ino, other->inputs.item[i].name, err))
             return false;
     return true;
+}
+
+bool
+model_has_hf_names(const struct model *m)
+{
+    return m->sharded && sharded_has_hf_names(m->sharded);
 }
 
 bool

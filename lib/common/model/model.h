@@ -5,7 +5,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
-#include "container/container.h"
+#include "container/sharded/sharded.h"
 
 struct model {
     struct source **src;        /* nsrc files; owned */
@@ -23,12 +23,17 @@ struct model {
     bool no_spool;              /* fail rather than spool to a temporary file */
     const char *twice;          /* see source_forbid_spool() */
     struct meter *meter;        /* progress of the job; borrowed, or NULL */
+    struct sharded *sharded;    /* the checkpoint of a training job that the directory holds, whose files are in src, followed by the
+                                 * one with its tensors; owned, or NULL */
 };
 
 struct model_options {
     const struct limits *limits;
     const char *config;         /* path of the only config to read, "none", or NULL for those next to the model */
-    const char *root;           /* see container.h */
+    const char *root, *state;   /* see container.h */
+    const char *const *allowed;
+    size_t nallowed;
+    bool hf;                    /* see container.h */
     bool no_spool, no_verify;
     bool strict;                /* refuse tensors that an index does not list */
     const char *twice;          /* the option with which the job reads its input twice, static; or NULL */
@@ -52,6 +57,9 @@ bool model_seal(const struct model *m, const char *advice, struct err *err);
 /* Checks that the model is complete enough to convert. Fails with ERR_UNSUPPORTED if it is one part of a split model. A pipe
  * that ends within 1 MiB of its header is checked to its end before any output is produced. */
 bool model_complete(struct model *m, struct err *err);
+
+/* Returns true if the option `hf` gave the tensors the names of Hugging Face. */
+bool model_has_hf_names(const struct model *m);
 
 /* Returns the names of the model's files, in order, for messages. The caller frees the array; the names are the model's.
  * Returns NULL on failure. */

@@ -226,7 +226,7 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     struct err *err)
 {
     const struct limits *limits = options->limits;
-    struct safetensors_reader r = { .catalog = c, .limits = limits, .err = err, .file = file };
+    struct safetensors_reader r = { .catalog = c, .limits = limits, .err = err, .file = file, .slices = options->slices };
     const uint8_t *p;
     uint64_t n = 0, data_end = 0;
 

@@ -254,9 +254,9 @@ add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
     uint32_t again;
     char key[STR_SHOWN];
     static const char slices[] = "DCP_SHARDING_INFO";
-    if (str_is(m->key, m->key_len, slices))
+    if (!r->slices && str_is(m->key, m->key_len, slices))
         return err_at(r->err, ERR_UNSUPPORTED, at, "this file has one rank's slices of tensors, as torch.distributed.checkpoint writes "
-            "them, with saved_offsets under %s, and is not supported: " CONTAINER_DCP_CONSOLIDATE, slices);
+            "them, with saved_offsets under %s: give its directory", slices);
     if (!catalog_add_meta(r->catalog, m, &again, r->err))
         return false;
     return again != r->file || err_at(r->err, ERR_MALFORMED, at, "__metadata__: duplicate key %s",

@@ -39,6 +39,7 @@ struct safetensors_reader {
     size_t count, room;
     uint32_t rank_max;
     bool has_metadata;
+    bool slices;                    /* tensors may be parts of larger ones */
     struct scratch text, key;       /* the last unescaped string; the last unescaped metadata key */
 };
 

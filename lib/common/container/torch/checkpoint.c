@@ -186,6 +186,14 @@ check_expansion(const struct checkpoint *c, struct err *err)
 }
 
 bool
+checkpoint_storages(struct checkpoint *c, const struct pickle *pickle, struct budget *budget, struct err *err)
+{
+    c->pickle = pickle;
+    c->budget = budget;
+    return add_storages(c, budget, err);
+}
+
+bool
 checkpoint_read(struct checkpoint *c, const struct pickle *pickle, const struct checkpoint_options *options,
     struct budget *budget, struct err *err)
 {

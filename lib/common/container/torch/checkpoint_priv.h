@@ -61,6 +61,9 @@ struct storage_id {
 bool storage_id_read(const struct checkpoint *c, const struct pickle_value *persistent, struct storage_id *id,
     struct err *err);
 
+/* Finds the storages only, without any tensor. */
+bool checkpoint_storages(struct checkpoint *c, const struct pickle *pickle, struct budget *budget, struct err *err);
+
 /* Finds all tensors and their names: checkpoint.tensor and checkpoint.names. */
 bool checkpoint_walk(struct checkpoint *c, const struct pickle_value *root, struct budget *budget, struct err *err);
 

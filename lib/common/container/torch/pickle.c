@@ -309,6 +309,30 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     return v;
 }
 
+/* Calls getattr(ShardedTensor, 'ProcessGroupState'), which names a class. Any other arguments fail. */
+static struct pickle_value *
+call_getattr(struct pickle_machine *m, const struct pickle_value *args)
+{
+    static const char owner[] = "torch.distributed._shard.sharded_tensor.api.ShardedTensor";
+    const struct pickle_value *of = NULL;
+    if (args->n == 2)
+        of = args->of.item[0];
+    if (!of || of->kind != PICKLE_GLOBAL || strcmp(of->of.name->text, owner) != 0
+        || !pickle_is_text(args->of.item[1], "ProcessGroupState")) {
+        pickle_refuse(m->err, m->k->at, (const uint8_t *)"builtins", strlen("builtins"), (const uint8_t *)"getattr", strlen("getattr"));
+        return NULL;
+    }
+    struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
+    struct pickle_name *own = NULL;
+    if (v)
+        own = heap_take(m->k, sizeof *own);
+    if (!own)
+        return NULL;
+    *own = (struct pickle_name){ .facts.role = GLOBAL_DATA, .text = "ProcessGroupState" };
+    v->of.name = own;
+    return v;
+}
+
 /* REDUCE and NEWOBJ: replaces a global and its arguments by the result of the call. */
 static bool
 op_call(struct pickle_machine *m)
@@ -334,6 +358,9 @@ op_call(struct pickle_machine *m)
         if (args->n == 0)
             return pickle_fail(m, ERR_MALFORMED, "calls %s without arguments", callee->of.name->text);
         v = args->of.item[0];
+        break;
+    case GLOBAL_GETATTR:
+        v = call_getattr(m, args);
         break;
     case GLOBAL_ORDERED_DICT:
     case GLOBAL_COUNTER:

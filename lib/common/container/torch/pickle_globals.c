@@ -124,12 +124,52 @@ static const struct single others[] = {
     { "numpy.core.multiarray", "scalar", GLOBAL_DATA },
     { "numpy", "dtype", GLOBAL_DATA },
     { "numpy", "ndarray", GLOBAL_DATA },
+    { "numpy", "dtypes.UInt32DType", GLOBAL_DATA },
+    { "numpy.dtypes", "UInt32DType", GLOBAL_DATA },
     { "argparse", "Namespace", GLOBAL_DATA },
     { "torch.jit._pickle", "restore_type_tag", GLOBAL_FIRST_ARGUMENT },
     { "torch.jit._pickle", "build_tensorlist", GLOBAL_FIRST_ARGUMENT },
     { "torch.jit._pickle", "build_intlist", GLOBAL_FIRST_ARGUMENT },
     { "torch.jit._pickle", "build_doublelist", GLOBAL_FIRST_ARGUMENT },
     { "torch.jit._pickle", "build_boollist", GLOBAL_FIRST_ARGUMENT },
+};
+
+/* Modules of torch.distributed, DeepSpeed, Megatron and Python, whose classes describe a checkpoint of several files, or the training
+ * job beside it, and the names in each. */
+static const struct { const char *module, *names; } described[] = {
+    { "torch.distributed.checkpoint.metadata", "Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata "
+        "TensorProperties _MEM_FORMAT_ENCODING MetadataIndex StorageMeta" },
+    { "torch.distributed.checkpoint.filesystem", "_StorageInfo" },
+    { "torch.distributed.checkpoint.planner", "SavePlan WriteItem TensorWriteData WriteItemType" },
+    { "torch.distributed._shard.sharded_tensor.metadata", "TensorProperties MEM_FORMAT_ENCODING ShardedTensorMetadata" },
+    { "torch.distributed._shard.metadata", "ShardMetadata" },
+    { "torch.distributed._shard.sharded_tensor.shard", "Shard" },
+    { "torch.distributed._shard.sharded_tensor.api", "ShardedTensor" },
+    { "torch.distributed._shard.sharding_spec.chunk_sharding_spec", "ChunkShardingSpec" },
+    { "torch.distributed._shard.sharding_spec.api", "EnumerableShardingSpec" },
+    { "torch.distributed.remote_device", "_remote_device" },
+    { "torch.distributed.tensor", "DTensor" },
+    { "torch.distributed._tensor.api", "DTensor" },
+    { "torch.distributed.tensor._dtensor_spec", "DTensorSpec TensorMeta ShardOrderEntry" },
+    { "torch.distributed._tensor.placement_types", "DTensorSpec TensorMeta Shard Replicate Partial _Partial _StridedShard" },
+    { "torch.distributed.tensor.placement_types", "Shard Replicate Partial _Partial _StridedShard" },
+    { "torch.distributed.device_mesh", "DeviceMesh" },
+    { "torch.distributed._tensor.device_mesh", "DeviceMesh" },
+    { "torch.distributed._mesh_layout", "_MeshLayout _FlatLayout" },
+    { "deepspeed.runtime.zero.config", "ZeroStageEnum" },
+    { "deepspeed.runtime.fp16.loss_scaler", "LossScaler DynamicLossScaler" },
+    { "deepspeed.utils.tensor_fragment", "fragment_address" },
+    { "types", "SimpleNamespace" },
+    { "pathlib", "PosixPath WindowsPath" },
+    { "pathlib._local", "PosixPath" },
+    { "signal", "Signals" },
+    { "datetime", "datetime timedelta" },
+    { "collections", "defaultdict deque" },
+    { "megatron.core.enums", "ModelType" },
+    { "megatron.core.transformer.enums", "AttnBackend AttnMaskType CudaGraphScope" },
+    { "megatron.core.rerun_state_machine", "RerunDiagnostic RerunMode RerunState" },
+    { "megatron.core.optimizer.optimizer_config", "OptimizerConfig" },
+    { "megatron.core.optimizer", "OptimizerConfig" },
 };
 
 static bool
@@ -190,6 +230,33 @@ pickle_global_find(struct pickle_global *global, const uint8_t *module, size_t m
             return true;
         }
     return false;
+}
+
+/* Returns true if a list of words that are separated by spaces has this one. */
+static bool
+has_word(const char *list, const uint8_t *word, size_t n)
+{
+    while (*list != '\0') {
+        size_t len = strcspn(list, " ");
+        if (len == n && memcmp(list, word, n) == 0)
+            return true;
+        list += len + (list[len] == ' ');
+    }
+    return false;
+}
+
+bool
+pickle_global_find_shards(struct pickle_global *global, const uint8_t *module, size_t module_len, const uint8_t *name,
+    size_t name_len)
+{
+    module = pickle_module_today(module, &module_len);
+    for (size_t i = 0; i < LENGTH(described); i++)
+        if (same(described[i].module, module, module_len) && has_word(described[i].names, name, name_len)) {
+            *global = (struct pickle_global){ .role = GLOBAL_DATA };
+            return true;
+        }
+    *global = (struct pickle_global){ .role = GLOBAL_GETATTR };
+    return same("builtins", module, module_len) && same("getattr", name, name_len);
 }
 
 const char *

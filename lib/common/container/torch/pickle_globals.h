@@ -17,7 +17,7 @@ enum pickle_role {
     GLOBAL_DATA, GLOBAL_UNKNOWN, GLOBAL_ORDERED_DICT, GLOBAL_COUNTER, GLOBAL_SET, GLOBAL_VALUE, GLOBAL_SIZE, GLOBAL_STORAGE, GLOBAL_PARAMETER,
     GLOBAL_TENSOR_CLASS,
     /* functions */
-    GLOBAL_ARRAY, GLOBAL_FIRST_ARGUMENT, GLOBAL_ENCODE, GLOBAL_LAYOUT, GLOBAL_TENSOR, GLOBAL_TENSOR_V2, GLOBAL_TENSOR_V3, GLOBAL_REBUILD_PARAMETER,
+    GLOBAL_ARRAY, GLOBAL_GETATTR, GLOBAL_FIRST_ARGUMENT, GLOBAL_ENCODE, GLOBAL_LAYOUT, GLOBAL_TENSOR, GLOBAL_TENSOR_V2, GLOBAL_TENSOR_V3, GLOBAL_REBUILD_PARAMETER,
     GLOBAL_QTENSOR, GLOBAL_SPARSE, GLOBAL_META, GLOBAL_NESTED, GLOBAL_WRAPPER, GLOBAL_FROM_NUMPY, GLOBAL_FROM_CPU,
     GLOBAL_FROM_TYPE,
     /* values */
@@ -57,6 +57,10 @@ struct pickle_global {
 bool pickle_global_find(struct pickle_global *global, const uint8_t *module, size_t module_len, const uint8_t *name,
     size_t name_len);
 
+/* Looks up module.name among the names that only pickles of a checkpoint of several files have. */
+bool pickle_global_find_shards(struct pickle_global *global, const uint8_t *module, size_t module_len, const uint8_t *name,
+    size_t name_len);
+
 /* Returns the Python 3 name of a Python 2 module, *n bytes, if it matters here; otherwise the name itself. */
 const uint8_t *pickle_module_today(const uint8_t *module, size_t *n);
 
@@ -69,7 +73,7 @@ pickle_role_is_opaque(enum pickle_role role)
 
 /* The length of torch's list, and name number i, as "module.name". For tests and the manual. */
 enum { PICKLE_GLOBALS = 144 };
-enum { PICKLE_GLOBAL_NAME = 64 };
+enum { PICKLE_GLOBAL_NAME = 112 };
 const char *pickle_global_name(char buf[PICKLE_GLOBAL_NAME], size_t i);
 
 #endif

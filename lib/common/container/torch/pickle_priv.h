@@ -43,6 +43,10 @@ struct pickle_cell {
 /* Limits on what one pickle builds and does. Tests lower them. */
 struct pickle_limits {
     uint64_t heap, ops;         /* bytes of all values; opcodes */
+    bool shards;                /* a pickle of a checkpoint of several files: of the names that are not in the table, only those in
+                                 * `allowed` are accepted, and getattr for the one class that ShardedTensor needs */
+    const char *const *allowed; /* nallowed, as "module.name"; borrowed */
+    size_t nallowed;
 };
 
 struct heap_chunk;
