@@ -361,14 +361,16 @@ checkpoint_folder(struct model *m, const char *dir, struct err *err)
     struct str path = { 0 };
     str_format(&path, "%s/huggingface/config.json", dir);
     char *inner = NULL, *outer = folder_path(dir, strlen(dir), "config.json", err);
-    bool in = !path.failed && outer && !small_file_exists(outer, &m->inputs, err) && small_file_exists(path.p, &m->inputs, err);
-    if (in)
+    bool out = true, in = false;
+    bool ok = (!path.failed || err_memory(err, path.room)) && outer && small_file_exists(&out, outer, &m->inputs, err)
+        && (out || small_file_exists(&in, path.p, &m->inputs, err));
+    if (ok && in)
         inner = strndup(path.p, strlen(path.p) - strlen("/config.json"));
-    else
+    else if (ok)
         inner = strdup(dir);
     free(outer);
     str_clear(&path);
-    if (!inner)
+    if (ok && !inner)
         err_memory(err, strlen(dir));
     return inner;
 }
