@@ -108,18 +108,18 @@ static const struct consolidated_row {
     enum rank_rule rule;
     bool turned;                /* rows of a head are in pairs */
 } rows[] = {
-    { "attention.wq", "self_attn.q_proj", RANK_ROWS, true },
-    { "attention.wk", "self_attn.k_proj", RANK_ROWS, true },
-    { "attention.wv", "self_attn.v_proj", RANK_ROWS, false },
-    { "attention.wo", "self_attn.o_proj", RANK_COLUMNS, false },
-    { "feed_forward.w1", "mlp.gate_proj", RANK_ROWS, false },
-    { "feed_forward.w2", "mlp.down_proj", RANK_COLUMNS, false },
-    { "feed_forward.w3", "mlp.up_proj", RANK_ROWS, false },
-    { "attention_norm", "input_layernorm", RANK_SAME, false },
-    { "ffn_norm", "post_attention_layernorm", RANK_SAME, false },
-    { "tok_embeddings", "model.embed_tokens", RANK_COLUMNS, false },
-    { "output", "lm_head", RANK_ROWS, false },
-    { "norm", "model.norm", RANK_SAME, false },
+    { .name = "attention.wq", .hf = "self_attn.q_proj", .rule = RANK_ROWS, .turned = true },
+    { .name = "attention.wk", .hf = "self_attn.k_proj", .rule = RANK_ROWS, .turned = true },
+    { .name = "attention.wv", .hf = "self_attn.v_proj", .rule = RANK_ROWS },
+    { .name = "attention.wo", .hf = "self_attn.o_proj", .rule = RANK_COLUMNS },
+    { .name = "feed_forward.w1", .hf = "mlp.gate_proj", .rule = RANK_ROWS },
+    { .name = "feed_forward.w2", .hf = "mlp.down_proj", .rule = RANK_COLUMNS },
+    { .name = "feed_forward.w3", .hf = "mlp.up_proj", .rule = RANK_ROWS },
+    { .name = "attention_norm", .hf = "input_layernorm", .rule = RANK_SAME },
+    { .name = "ffn_norm", .hf = "post_attention_layernorm", .rule = RANK_SAME },
+    { .name = "tok_embeddings", .hf = "model.embed_tokens", .rule = RANK_COLUMNS },
+    { .name = "output", .hf = "lm_head", .rule = RANK_ROWS },
+    { .name = "norm", .hf = "model.norm", .rule = RANK_SAME },
 };
 enum { ROW_TOK = 9 };
 
