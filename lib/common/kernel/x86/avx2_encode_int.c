@@ -15,11 +15,9 @@ enum int_family { CT, GPTQ, AWQ, MLX };
 static ALWAYS_INLINE float
 lowest256(__m256 v)
 {
-    float lane[8];
-    _mm256_storeu_ps(lane, v);
-    for (int i = 1; i < 8; i++)
-        lane[0] = lane[i] < lane[0] ? lane[i] : lane[0];
-    return lane[0];
+    __m128 low = _mm_min_ps(_mm256_extractf128_ps(v, 1), _mm256_castps256_ps128(v));
+    low = _mm_min_ps(_mm_movehl_ps(low, low), low);
+    return _mm_cvtss_f32(_mm_min_ss(_mm_shuffle_ps(low, low, 1), low));
 }
 
 /* Finds the lowest and highest of n values and two initial ones. NaN is neither. */
@@ -44,27 +42,34 @@ avx2_encode_int_range(float *min, float *max, const float *x, size_t n)
     }
 }
 
+/* Rounds to F16; NaN stays NaN. */
+static ALWAYS_INLINE __m256
+near_half(__m256 v)
+{
+    return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 /* Returns eight codes, one in each lane; 0 for NaN. */
 static ALWAYS_INLINE __m256i
 codes8(__m256 x, const enum int_family family, const enum dtype d, __m256 scale, __m256 zero, __m256 lowest, __m256 most)
 {
     __m256 v;
     if (family == AWQ)
-        x = rounded256(x, DTYPE_F16);
+        x = near_half(x);
     if (family == MLX)
         x = _mm256_sub_ps(x, zero);
     v = _mm256_div_ps(x, scale);
     if (family == CT)
         v = rounded256(_mm256_add_ps(d == DTYPE_F32 ? v : rounded256(v, d), zero), d);
     if (family == AWQ)
-        v = rounded256(v, DTYPE_F16);
+        v = near_half(v);
     v = _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     if (family == CT)
         v = _mm256_sub_ps(v, lowest);
     if (family == GPTQ || family == AWQ)
         v = _mm256_add_ps(v, zero);
     if (family == AWQ)
-        v = rounded256(v, DTYPE_F16);
+        v = near_half(v);
     v = _mm256_max_ps(_mm256_min_ps(most, v), _mm256_setzero_ps());     /* the second operand if one is NaN */
     return _mm256_cvttps_epi32(v);
 }
