@@ -19,6 +19,7 @@ kernels_complete_avx2(struct kernels *k)
     avx2_use_groups(k);
     avx2_use_lowrank_merge(k);
     avx2_use_encode_q(k);
+    avx2_use_encode_ternary(k);
     avx2_use_encode_k(k);
     avx2_use_encode_fp4(k);
     avx2_use_encode_fp8(k);

@@ -63,6 +63,7 @@ void avx2_use_transpose(struct kernels *k);
 
 /* Floats to blocks */
 void avx2_use_encode_q(struct kernels *k);
+void avx2_use_encode_ternary(struct kernels *k);
 void avx2_use_encode_k(struct kernels *k);
 void avx2_use_encode_fp4(struct kernels *k);
 /* The encoders of ggml's IQ types */
