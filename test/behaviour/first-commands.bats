@@ -920,6 +920,12 @@ END
     printf 'Rar!\032\007\001\000%040d' 0 >m.rar
     try 69 amn inspect m.rar
     grep -qF "unrar x FILE" err
+    printf 'SBS\n%060d' 0 >gemma.sbs
+    try 69 amn inspect gemma.sbs
+    grep -qF 'gemma.cpp' err
+    printf '\377\001%060d' 0 >m.flashpack
+    try 69 amn inspect m.flashpack
+    grep -qF 'FlashPack' err
     printf '\002\000\000\000\021\000\000\000blk.0.attn.weight%020d' 0 >imatrix.dat
     try 65 amn inspect imatrix.dat
     grep -qF -- '--imatrix FILE' err

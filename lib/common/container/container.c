@@ -42,6 +42,9 @@ container_detect(const struct container **out, struct source *src, struct err *e
         }
     if (!foreign_check(head, (size_t)have, err))
         return false;
+    if (str_ends(source_name(src), ".flashpack"))               /* its only mark is at the end of the file */
+        return err_set(err, ERR_UNSUPPORTED, "this is a FlashPack file, which is not supported: look for the same model in safetensors or "
+            "GGUF format");
     if (!might_be_safetensors(head, have))
         return err_set(err, ERR_MALFORMED, "not a model file: expected safetensors, GGUF, a PyTorch checkpoint, "
             "NPY or NPZ; download it again, or give another file");
