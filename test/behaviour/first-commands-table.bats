@@ -108,6 +108,8 @@ END
 10~66~amn inspect ads~give one of them, such as ads/lora1
 10~66~amn dequantize --adapter ads -o o/ llama1~give one of them, or --adapter for each
 11~2~amn extract llama1 llama~use amn convert --only GLOB
+12~2~amn convert lora1 ads/lora2 -o o/~lora1 is an adapter, and adapters are not joined
+12~2~amn convert lora1 --adapter ads/lora2 -o o/~with --adapter for each
 END
 }
 

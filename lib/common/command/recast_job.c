@@ -1,4 +1,5 @@
 /* An adapter that becomes another adapter: in a GGUF file, or under the names of another program. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "adapter/describe.h"
@@ -57,12 +58,28 @@ find_form(struct job *job, const char *file, struct err *err)
     return check_options(job, err);
 }
 
+/* Fails for the directory of an adapter beside another operand, or with --adapter. */
+static bool
+check_alone(const struct command *cmd, struct err *err)
+{
+    const struct cli *cli = &cmd->cli;
+    char shown[STR_SHOWN];
+    bool ok = true;
+    for (size_t i = 0; ok && !cli->fetch && (cli->noperands > 1 || cmd->adapters.n != 0) && i < cli->noperands; i++) {
+        char *file = NULL;
+        ok = adapter_in_directory(&file, cli->operands[i], err) && (!file || err_set(err, ERR_USAGE, "%s is an adapter, and adapters are "
+            "not joined: merge all of them into the model, with --adapter for each", str_shown(shown, cli->operands[i], strlen(cli->operands[i]))));
+        free(file);
+    }
+    return ok;
+}
+
 bool
 command_open(struct job *job, const struct model_options *how, struct err *err)
 {
     const struct cli *cli = &job->cmd->cli;
     const char *only = only_operand(job->cmd);
-    if (!adapter_in_directory(&job->adapter_file, only, err))
+    if (!check_alone(job->cmd, err) || !adapter_in_directory(&job->adapter_file, only, err))
         return false;
     char *const *operands = job->adapter_file ? &job->adapter_file : cli->operands;
     return merge_open(&job->model, operands, cli->noperands, how, err) && model_complete(&job->model, err)
