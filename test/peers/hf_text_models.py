@@ -292,4 +292,33 @@ CASES = {
             (n.replace("model.layers", "model.mtp.layers").replace("post_attention", "pre_mlp"), [H, H] if "self_attn" in n else s, range(3)) for n, s, *k in NORMS + ATTN + MLP] + [
             ("model.mtp.layers.{b}." + n, s, range(3)) for n, s in (("self_attn.attention_sink_bias", [4]), ("eh_proj.weight", [H, 2 * H]),
             ("enorm.weight", [H]), ("hnorm.weight", [H]), ("final_layernorm.weight", [H]))]}),
+    "laguna": (plain_bpe(QWEN2, "qwen2"), "bfloat16", 0, "Laguna", dict(head_dim=16, num_experts=4, num_experts_per_tok=2,
+        moe_intermediate_size=32, shared_expert_intermediate_size=32, num_hidden_layers=3, num_attention_heads_per_layer=[4, 6, 6],
+        layer_types=["full_attention", "sliding_attention", "sliding_attention"]), {}),
+    "minimax_m1": (qwen_bpe, "bfloat16", 0, ("MiniMaxM1ForCausalLM", "minimax_m1"), dict({**SIZES, "num_hidden_layers": 8}, rms_norm_eps=1e-5,
+        rope_theta=1e7, head_dim=16, rotary_dim=8, num_local_experts=4, num_experts_per_tok=2, layernorm_full_attention_alpha=3.5565588200778455,
+        layernorm_linear_attention_alpha=3.5565588200778455, layernorm_mlp_alpha=3.5565588200778455, layernorm_full_attention_beta=1.0,
+        layernorm_linear_attention_beta=1.0, layernorm_mlp_beta=1.0, attn_type_list=[0] * 7 + [1]), {"mend": ["suppress"], "tensors": ONCE + NORMS + [
+            (n, s, range(7, 8)) for n, s in ATTN] + [(L + "self_attn." + n + ".weight", s, range(7)) for n, s in (("qkv_proj", [192, H]),
+            ("out_proj", [H, H]), ("output_gate", [H, H]), ("norm", [H]))] + experts("w1 w3 w2", router="block_sparse_moe.gate",
+            at="block_sparse_moe.experts.{x}.", suffix=".weight")}),
+    "llama-janus": (llama_bpe, "bfloat16", 0, ("JanusForConditionalGeneration", "janus_"), dict(text_config=dict(SIZES, model_type="llama",
+        rms_norm_eps=1e-6, rope_theta=1e4, head_dim=16)), {"tensors": renamed(LLAMA, ("model.", "model.language_model.")) + [
+            ("model.vision_model.a.weight", [8]), ("model.aligner.fc1.weight", [H, 8]), ("model.generation_head.a.weight", [H, 8]),
+            ("model.generation_embeddings.weight", [8, 8]), ("model.vqmodel.a.weight", [8])], "but": {"cut": "language_model.", "lost": (
+            "model.vision_model.", "model.aligner.", "model.generation_head.", "model.generation_embeddings.", "model.vqmodel.")}}),
+    "youtu-vl": (plain_bpe(QWEN2, "qwen2"), "bfloat16", 0, ("YoutuVLForConditionalGeneration", "youtu_vl_"), dict(SIZES, num_key_value_heads=4,
+        rms_norm_eps=1e-6, rope_theta=1e5, q_lora_rank=16, kv_lora_rank=16, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=12, head_dim=8,
+        tie_word_embeddings=True, vision_config=dict(hidden_size=8)), {"tensors": ONCE[:2] + NORMS + MLP + [(L + "self_attn." + n + ".weight", s) for n, s in (
+            ("q_a_proj", [16, H]), ("q_a_layernorm", [16]), ("q_b_proj", [96, 16]), ("kv_a_proj_with_mqa", [24, H]), ("kv_a_layernorm", [16]),
+            ("kv_b_proj", [112, 16]), ("o_proj", [H, 48]))] + [("siglip2.a.weight", [8]), ("merger.a.weight", [8])],
+        "but": {"lost": ("siglip2.", "merger.")}}),
+    "qwen3_vl_moe-omni": (qwen_bpe, "bfloat16", 0, ("Qwen3OmniMoeForConditionalGeneration", "qwen3_omni_moe_"), dict(thinker_config=dict(
+        text_config=dict(SIZES, rms_norm_eps=1e-6, rope_theta=1e6, head_dim=16, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
+        rope_scaling={"rope_type": "default", "mrope_section": [4, 2, 2], "interleaved": True}), vision_config=dict(hidden_size=8))), {
+        "tensors": [("thinker." + n, *r) for n, *r in ONCE + NORMS + ATTN + QKNORM + experts()] + [("talker.a.weight", [8]),
+            ("code2wav.a.weight", [8]), ("thinker.visual.a.weight", [8]), ("thinker.audio_tower.a.weight", [8])],
+        "but": {"cut": "thinker.", "lost": ("talker.", "code2wav.", "thinker.visual.", "thinker.audio_tower.")}}),
+    "stablelm-llava": (plain_bpe(QWEN2, "stablelm2", ["<|endoftext|>"]), "bfloat16", 0, "StableLm", dict(
+        partial_rotary_factor=0.25, use_qkv_bias=True, tie_word_embeddings=False), {"named": ("LlavaStableLMEpochForCausalLM", "llava_stablelm_epoch_")}),
 }
