@@ -97,10 +97,12 @@ probe = $(shell { t=$$(mktemp) && echo 'int main(void) { return 0; }' | $(CC) -W
 	rm -f "$$t"; } 2>/dev/null)
 
 # A program has only the functions and tables that it reaches. It has no unwind tables, since nothing throws and debuggers have
-# better ones, and addresses in its tables are packed. Outside of kernels no loop is worth the padding before it.
+# better ones, and addresses in its tables are packed. Outside of kernels no loop is worth the padding before it, and rooms that see
+# names and numbers of a model, or only call kernels, are compiled for size.
 ifeq (,$(SANITIZE)$(FUZZ))
 size_flags  := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 align_flags := $(call probe,-fno-align-functions -fno-align-jumps -fno-align-loops)
+cold_flags  := $(patsubst -O2,-Os,$(filter -O2,$(CFLAGS)))
 link_flags  := $(call probe,-Wl$(comma)--gc-sections) $(call probe,-Wl$(comma)-z$(comma)pack-relative-relocs)
 endif
 
@@ -124,8 +126,8 @@ page_texts  = $(if $(renderer),$(man_pages:%=$(obj)/%.txt))
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o) $(obj)/families.o $(obj)/module_names.o
-families = $(sort $(wildcard families/*.family))        # compiled in, as a C table
-names    = $(sort $(wildcard families/names/*.names))   # likewise
+families = $(sort $(wildcard families/*.family))        # compiled in, packed
+names    = $(sort $(wildcard families/names/*.names))   # compiled in, as a C table
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
@@ -142,22 +144,28 @@ all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions) $(pa
 kernel_debug = $(if $(findstring -g,$(CFLAGS)),-g1)
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3 $(kernel_debug)
 ifneq (,$(filter x86_64% amd64%,$(machine)))
-$(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 $(kernel_debug) -mavx2 -mf16c -mfma -mpclmul
+x86_flags = $(kernel_debug) -mavx2 -mf16c -mfma -mpclmul
+$(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 $(x86_flags)
+# Types of a fork: half the code, for at most 15 % of the time.
+$(obj)/lib/common/kernel/x86/avx2_iqk.o: kernel_flags = -O2 $(x86_flags)
 endif
+
+cold = adapter cli command container/sharded container/torch family hf model plan report scan scheme
+$(foreach room,$(cold),$(obj)/lib/common/$(room)/%.o): room_flags = $(cold_flags)
 
 $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 
 $(obj)/%.o: %.c Makefile $(libraries)
 	@mkdir -p $(@D)
-	$(CC) $(frame_flags) $(ALL_CFLAGS) $(or $(kernel_flags),$(align_flags)) -MMD -MP -c -o $@ $<
+	$(CC) $(frame_flags) $(ALL_CFLAGS) $(or $(kernel_flags),$(align_flags) $(room_flags)) -MMD -MP -c -o $@ $<
 
-$(obj)/families.c: lib/package/family-table families $(families)
+$(obj)/families.c: lib/package/packed-families families $(families)
 	@mkdir -p $(@D)
-	sh lib/package/family-table family/builtin.h family_text $(families) >$@.new && mv $@.new $@
+	sh lib/package/packed-families $(families) >$@.new && mv $@.new $@
 
-$(obj)/module_names.c: lib/package/family-table families/names $(names)
+$(obj)/module_names.c: lib/package/names-table families/names $(names)
 	@mkdir -p $(@D)
-	sh lib/package/family-table adapter/module_names.h module_names $(names) >$@.new && mv $@.new $@
+	sh lib/package/names-table $(names) >$@.new && mv $@.new $@
 
 $(obj)/families.o $(obj)/module_names.o: $(obj)/%.o: $(obj)/%.c $(libraries)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<

@@ -18,8 +18,9 @@
 static void
 list_archs(struct str *out)
 {
-    for (size_t i = 0; i < family_text_files_n; i++) {
-        const char *text = family_text_files[i].text, *line = text[0] ? strstr(text, "\narch") : NULL;
+    const struct family_text_file *file;
+    for (size_t i = 0; (file = family_builtin_at(i)) != NULL; i++) {
+        const char *text = file->text, *line = text[0] ? strstr(text, "\narch") : NULL;
         size_t skip = line ? strspn(line + 5, " \t") : 0, n = line ? strcspn(line + 5 + skip, " \t\r\n#") : 0;
         const char *arch = "";
         if (line)

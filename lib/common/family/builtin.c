@@ -1,8 +1,59 @@
 /* The built-in families, in the texts that the Makefile compiles in from families/. */
 #include "family/builtin.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
+
+/* --- texts */
+
+/* The memory of the one decompression, so that it cannot fail: inflate takes 7 KiB, zlib-ng's 40 KiB. */
+static _Alignas(64) unsigned char inflate_room[128 << 10];
+static size_t inflate_used;
+
+static void *
+take_room(void *of, unsigned n, unsigned size)
+{
+    size_t need = ((size_t)n * size + 63) & ~(size_t)63;
+    (void)of;
+    if (need > sizeof inflate_room - inflate_used)
+        return NULL;
+    inflate_used += need;
+    return inflate_room + inflate_used - need;
+}
+
+static void
+leave_room(void *of, void *p)
+{
+    (void)of;
+    (void)p;
+}
+
+static void
+unpack_texts(void)
+{
+    z_stream z = { .zalloc = take_room, .zfree = leave_room, .next_in = (unsigned char *)family_texts_gzip,
+        .avail_in = (unsigned)family_texts_gzip_n, .next_out = (unsigned char *)family_texts, .avail_out = (unsigned)family_texts_n };
+    const char *p = family_texts;
+    if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK || inflate(&z, Z_FINISH) != Z_STREAM_END || z.avail_out != 0)
+        abort();        /* the program file is damaged */
+    inflateEnd(&z);
+    for (size_t i = 0; i < family_text_files_n; i++) {
+        family_text_files[i].text = p;
+        p += family_text_files[i].n + 1;
+    }
+}
+
+const struct family_text_file *
+family_builtin_at(size_t i)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, unpack_texts);
+    if (i >= family_text_files_n)
+        return NULL;
+    return &family_text_files[i];
+}
 
 static int
 compare_texts(const void *name, const void *text)
@@ -13,8 +64,10 @@ compare_texts(const void *name, const void *text)
 const struct family_text_file *
 family_builtin_text(const char *name)
 {
-    return bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+    return bsearch(name, family_builtin_at(0), family_text_files_n, sizeof *family_text_files, compare_texts);
 }
+
+/* --- families */
 
 /* Provides the built-in fragments. */
 static bool
@@ -92,7 +145,7 @@ bool
 family_classes(struct names *classes, struct err *err)
 {
     for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1)) {
-        const char *p = strstr(family_text_files[i].text, "\nclass");
+        const char *p = strstr(family_builtin_at(i)->text, "\nclass");
         for (p = p ? p + 6 : ""; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
             if (!names_add(classes, p, word_length(p), err))
                 return false;
@@ -105,7 +158,7 @@ family_of_class(struct model_family **family, const char *class, size_t n, struc
 {
     *family = NULL;
     for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
-        if (family_declares(family_text_files[i].text, "class", class, n))
+        if (family_declares(family_builtin_at(i)->text, "class", class, n))
             return family_builtin(family, family_text_files[i].name, err);
     return true;
 }
