@@ -119,8 +119,8 @@ read_gguf(struct importance *out, const char *path, const struct limits *limits,
 }
 
 /* --- older form: number of entries; for each entry the length of the name, the name, the number of calls, the number of
- * values, and the values. All are 4 bytes, little-endian. After them, optional: the number of chunks, the length of the name of the
- * calibration data, and that name. */
+ * values, and the values. All are 4 bytes, little-endian. After them, all or nothing: the number of chunks, the length of the name
+ * of the calibration data, and that name. */
 
 static bool
 add_entry(struct importance *out, struct cursor *c, struct catalog *memory, struct err *err)
@@ -162,13 +162,15 @@ read_dat(struct importance *out, const char *text, size_t n, struct catalog *mem
     for (uint32_t i = 0; i < entries; i++)
         if (!add_entry(out, &c, memory, err))
             return false;
+    if (c.left == 0)
+        return true;
     uint32_t chunks = cursor_u32(&c), len = cursor_u32(&c);
-    const uint8_t *name = NULL;
-    if (!c.bad && chunks <= INT32_MAX)
+    const uint8_t *name = cursor_take(&c, len);
+    if (!name || c.bad)
+        return err_at(err, ERR_MALFORMED, c.at, "the end of the importance matrix, which names its calibration data, is truncated");
+    if (chunks <= INT32_MAX)
         out->chunks = chunks;
-    if (!c.bad && len != 0 && len <= NAME_MAX_BYTES)
-        name = cursor_take(&c, len);
-    if (name)
+    if (len <= NAME_MAX_BYTES)
         set_text(out->dataset, (const char *)name, strnlen((const char *)name, len));
     return true;
 }
