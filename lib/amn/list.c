@@ -390,18 +390,23 @@ list(struct model_list *l, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* Lists the names that options take. */
+/* Lists the names that options take; after `classes`, the model classes that are named there. */
 static bool
 list_names(const struct cli *cli, struct err *err)
 {
-    for (size_t i = 0; i < cli->noperands; i++)
+    const bool json = !cli_human(cli), classes = cli->noperands > 1 && strcasecmp(cli->operands[0], "classes") == 0;
+    bool ok = true;
+    for (size_t i = 0; !classes && i < cli->noperands; i++)
         if (!vocabulary_has(cli->operands[i]))
             return err_set(err, ERR_USAGE, "'%s' lists models and the others names; give them in two commands",
                 cli->operands[i]);
-    for (size_t i = 0; i < cli->noperands; i++)
-        if (!vocabulary_print(stdout, cli->operands[i], !cli_human(cli), err))
-            return false;
-    return cli_finish_stdout(err);
+    for (size_t i = classes; ok && i < cli->noperands; i++) {
+        if (classes)
+            ok = vocabulary_print_class(stdout, cli->operands[i], json, err);
+        else
+            ok = vocabulary_print(stdout, cli->operands[i], json, err);
+    }
+    return ok && cli_finish_stdout(err);
 }
 
 enum cli_status

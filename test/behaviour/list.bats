@@ -390,11 +390,23 @@ PY
     try 2 amn list olama
     grep -q "unknown argument 'olama'; did you mean ollama?" err
     try 2 amn list hf elsewhere
-    grep -q "unknown argument 'elsewhere': expected hf, ollama, lmstudio, llama.cpp, comfyui, docker, schemes, dtypes, formats or families, or a directory" err
+    grep -q "unknown argument 'elsewhere': expected hf, ollama, lmstudio, llama.cpp, comfyui, docker, schemes, dtypes, formats, families or classes, or a directory" err
     try 2 amn list $'\x1b'
     "$helpers/no-controls" err
     try 2 amn list --to f32
     grep -q -- 'amn list has no option --to; it belongs to ' err
+}
+
+@test "classes: whether one is known, and the nearest" {
+    amn list classes LlamaForCausalLM Qwen3ForCausalLM >out
+    jq -se '[.[] | [.name, .like]] == [["LlamaForCausalLM", "llama"], ["Qwen3ForCausalLM", "qwen3"]]' out
+    try 69 amn list classes LlamaForCausalML
+    grep -q "no built-in family has the class 'LlamaForCausalML'; did you mean .*LlamaForCausalLM" err
+    [ "$(amn list classes | jq -r .name | sort)" = "$(amn list families | jq -r .name | sort)" ]
+    amn list families --human >out
+    grep -Eq '^t5 +[0-9]+ classes +llama.cpp' out
+    grep -Eq '^flux +ComfyUI-GGUF' out
+    [ "$(awk '$3 ~ /^class/ { n += $2 } END { print n }' out)" -eq "$(amn list classes | jq -r 'select(.readers | test("llama.cpp,")) | .name' | wc -l)" ]
 }
 
 @test "the environment variables, in their order" {

@@ -575,7 +575,8 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
     if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
         return err_set(err, ERR_USAGE,
             "no input: give a FILE or pipe one in (standard input is a terminal)");
-    for (size_t i = 0; tool->words && i < cli->noperands; i++)
+    const bool names = tool->names_after && cli->operand && strcasecmp(cli->operand, tool->names_after) == 0;
+    for (size_t i = 0; tool->words && !names && i < cli->noperands; i++)
         if (!check_operand(tool, cli->operands[i], err))
             return false;
     return true;

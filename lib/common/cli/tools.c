@@ -3,7 +3,8 @@
 #include "dtype/dtype.h"
 
 /* As in model/store.h and command/vocabulary.h. */
-static const char *const lists[] = { "hf", "ollama", "lmstudio", "llama.cpp", "comfyui", "docker", "schemes", "dtypes", "formats", "families", NULL };
+static const char *const lists[] = { "hf", "ollama", "lmstudio", "llama.cpp", "comfyui", "docker", "schemes", "dtypes", "formats", "families", "classes",
+    NULL };
 
 const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_PARSE] = {
@@ -51,11 +52,12 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
     },
     [CLI_LIST] = {
         .name = "amn list",
-        .operands = "[STORE|DIR|schemes|dtypes|formats|families]...",
+        .operands = "[STORE|DIR|LIST]...",
         .words = lists,
+        .names_after = "classes",
         .folders = true,
         .purpose = "list the models on this machine",
-        .summary = "List models in local stores, or the names that options take.",
+        .summary = "List models in local stores, or schemes, dtypes, formats, families, classes.",
         .max_operands = SIZE_MAX,
     },
 };

@@ -14,6 +14,7 @@ struct cli_tool {
     const char *also;               /* second name under which it is installed, or NULL */
     const char *operands;           /* as shown by --help: "[FILE]" */
     const char *const *words;       /* all possible operands, ending with NULL; or NULL */
+    const char *names_after;        /* the word of `words` that any names may follow, or NULL */
     bool folders;                   /* besides `words`, an operand may be a directory */
     const char *purpose;            /* for lists of tools: lower case, no final period */
     const char *summary;            /* for --help: a sentence */

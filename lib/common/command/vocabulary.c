@@ -4,6 +4,8 @@
 #include <strings.h>
 
 #include "base/limits.h"
+#include "base/names.h"
+#include "base/nearest.h"
 #include "catalog/catalog.h"
 #include "cli/tools.h"
 #include "encode/encode.h"
@@ -128,8 +130,10 @@ put_class(FILE *out, bool json, const char *class, const char *arch, const char 
         fprintf(out, "%-39s %s\n", class, arch);
 }
 
+static const char class_readers[] = "llama.cpp, Ollama", image_readers[] = "ComfyUI-GGUF, stable-diffusion.cpp, diffusers";
+
 static bool
-put_families(FILE *out, bool json, struct err *err)
+put_classes(FILE *out, bool json, struct err *err)
 {
     const char *name;
     for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
@@ -137,12 +141,55 @@ put_families(FILE *out, bool json, struct err *err)
         if (!family_builtin(&family, name, err))
             return false;
         for (size_t k = 0; k < family->classes.n; k++)
-            put_class(out, json, family->classes.at[k], family->arch, "llama.cpp, Ollama");
+            put_class(out, json, family->classes.at[k], family->arch, class_readers);
         if (family->image)
-            put_class(out, json, name, family->arch, "ComfyUI-GGUF, stable-diffusion.cpp, diffusers");
+            put_class(out, json, name, family->arch, image_readers);
         family_free(family);
     }
     return true;
+}
+
+/* As JSON these are the classes: a family has no line of its own there. */
+static bool
+put_families(FILE *out, bool json, struct err *err)
+{
+    const char *name;
+    if (json)
+        return put_classes(out, json, err);
+    for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
+        struct model_family *family;
+        if (!family_builtin(&family, name, err))
+            return false;
+        if (family->image)
+            fprintf(out, "%-22s %10s  %s\n", name, "", image_readers);
+        else
+            fprintf(out, "%-22s %2zu %-7s  %s\n", name, family->classes.n, family->classes.n == 1 ? "class" : "classes", class_readers);
+        family_free(family);
+    }
+    return true;
+}
+
+bool
+vocabulary_print_class(FILE *out, const char *class, bool json, struct err *err)
+{
+    char shown[STR_SHOWN];
+    struct model_family *family;
+    struct names known = { 0 };
+    struct str hint = { 0 };
+    if (!family_of_class(&family, class, strlen(class), err))
+        return false;
+    if (family) {
+        put_class(out, json, class, family->arch, class_readers);
+        family_free(family);
+        return true;
+    }
+    if (family_classes(&known, err)) {
+        nearest_hint(&hint, "", class, (const char *const *)known.name, known.n);
+        err_set(err, ERR_UNSUPPORTED, "no built-in family has the class '%s'%s", str_shown(shown, class, strlen(class)), str_or(hint.p, ""));
+    }
+    names_clear(&known);
+    str_clear(&hint);
+    return false;
 }
 
 static const struct vocabulary {
@@ -150,6 +197,7 @@ static const struct vocabulary {
     bool (*put)(FILE *out, bool json, struct err *err);
 } vocabularies[] = {
     { "schemes", put_schemes }, { "dtypes", put_dtypes }, { "formats", put_formats }, { "families", put_families },
+    { "classes", put_classes },
 };
 
 static const struct vocabulary *

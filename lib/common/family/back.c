@@ -81,7 +81,7 @@ find_family(struct back_model *back, const struct hf_string *arch, struct err *e
         const struct family_text_file *file = family_builtin_text(name);
         struct model_family *family = NULL;
         bool takes = false, surely = false;
-        if (!file || !family_declares(file->text, "arch", arch->p, arch->n) || family_declares(file->text, "kind", "image", 5))
+        if (!file || file->image || !family_declares(file->text, "arch", arch->p, arch->n))
             continue;
         bool ok = family_builtin(&family, name, err);
         if (ok)

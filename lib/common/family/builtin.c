@@ -8,7 +8,7 @@
 
 /* --- texts */
 
-/* The memory of the one decompression, so that it cannot fail: inflate takes 7 KiB, zlib-ng's 40 KiB. */
+/* The memory of a decompression, so that it cannot fail: inflate takes 7 KiB, zlib-ng's 40 KiB. */
 static _Alignas(64) unsigned char inflate_room[128 << 10];
 static size_t inflate_used;
 
@@ -31,28 +31,41 @@ leave_room(void *of, void *p)
 }
 
 static void
-unpack_texts(void)
+unpack_texts(bool image)
 {
-    z_stream z = { .zalloc = take_room, .zfree = leave_room, .next_in = (unsigned char *)family_texts_gzip,
-        .avail_in = (unsigned)family_texts_gzip_n, .next_out = (unsigned char *)family_texts, .avail_out = (unsigned)family_texts_n };
-    const char *p = family_texts;
+    const struct family_text_stream *from = &family_text_streams[image];
+    z_stream z = { .zalloc = take_room, .zfree = leave_room, .next_in = (unsigned char *)from->gzip, .avail_in = (unsigned)from->gzip_n,
+        .next_out = (unsigned char *)from->texts, .avail_out = (unsigned)from->n };
+    const char *p = from->texts;
+    inflate_used = 0;
     if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK || inflate(&z, Z_FINISH) != Z_STREAM_END || z.avail_out != 0)
         abort();        /* the program file is damaged */
     inflateEnd(&z);
-    for (size_t i = 0; i < family_text_files_n; i++) {
-        family_text_files[i].text = p;
-        p += family_text_files[i].n + 1;
-    }
+    for (size_t i = 0; i < family_text_files_n; i++)
+        if (family_text_files[i].image == image) {
+            family_text_files[i].text = p;
+            p += family_text_files[i].n + 1;
+        }
+}
+
+/* Returns the file with its text. */
+static const struct family_text_file *
+unpacked(const struct family_text_file *file)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!file->text)
+        unpack_texts(file->image);
+    pthread_mutex_unlock(&lock);
+    return file;
 }
 
 const struct family_text_file *
 family_builtin_at(size_t i)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, unpack_texts);
     if (i >= family_text_files_n)
         return NULL;
-    return &family_text_files[i];
+    return unpacked(&family_text_files[i]);
 }
 
 static int
@@ -64,7 +77,10 @@ compare_texts(const void *name, const void *text)
 const struct family_text_file *
 family_builtin_text(const char *name)
 {
-    return bsearch(name, family_builtin_at(0), family_text_files_n, sizeof *family_text_files, compare_texts);
+    const struct family_text_file *found = bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+    if (!found)
+        return NULL;
+    return unpacked(found);
 }
 
 /* --- families */
@@ -139,6 +155,13 @@ family_declares(const char *text, const char *statement, const char *word, size_
                 return true;
     }
     return false;
+}
+
+bool
+family_is_image(const char *name)
+{
+    const struct family_text_file *found = bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+    return found && found->image;
 }
 
 bool

@@ -6,24 +6,33 @@
 
 struct family_text_file {
     const char *name;           /* without ".family" */
-    const char *text;           /* n bytes and a NUL */
+    const char *text;           /* n bytes and a NUL; NULL before it is unpacked */
+    size_t n;
+    bool image;                 /* `kind image`, or a fragment for these */
+};
+
+/* Texts one after the other as a gzip stream, and the place where they are unpacked, all together. */
+struct family_text_stream {
+    const unsigned char *gzip;
+    size_t gzip_n;
+    char *texts;
     size_t n;
 };
 
-/* family_text_files_n texts, sorted by name; fragments, whose names begin with '_', among them. The texts are one gzip stream, each
- * with its NUL, that is unpacked into family_texts before the first is returned: until then `text` is NULL. Generated. */
+/* family_text_files_n texts, sorted by name; fragments, whose names begin with '_', among them. family_text_streams[image] has them in
+ * this order: who looks for an image model reads 6 of 300 KB. Generated. */
 extern struct family_text_file family_text_files[];
 extern const size_t family_text_files_n;
-extern const unsigned char family_texts_gzip[];
-extern const size_t family_texts_gzip_n;
-extern char family_texts[];
-extern const size_t family_texts_n;
+extern const struct family_text_stream family_text_streams[2];
 
 /* Returns text i, or NULL after the last. */
 const struct family_text_file *family_builtin_at(size_t i);
 
 /* Returns a text, or NULL. */
 const struct family_text_file *family_builtin_text(const char *name);
+
+/* Returns true if a built-in family describes image models. */
+bool family_is_image(const char *name);
 
 /* Returns true if a line of a text has the statement, and word[0..n) among its arguments. Fragments are not read, so it is for
  * `class` and `arch`. */

@@ -365,11 +365,9 @@ static bool
 has_loader(const char *arch)
 {
     const char *name;
-    for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
-        const char *text = family_builtin_text(name)->text;
-        if (family_declares(text, "kind", "image", 5) && family_declares(text, "arch", arch, strlen(arch)))
+    for (size_t i = 0; (name = family_name_at(i)) != NULL; i++)
+        if (family_is_image(name) && family_declares(family_builtin_text(name)->text, "arch", arch, strlen(arch)))
             return true;
-    }
     return false;
 }
 

@@ -236,7 +236,8 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     str_add_escaped(&name, first, strlen(first));
     str_format(&name, " and %zu more", n - 1);
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
-        .how = { options->limits, options->root, options->no_verify }, .meter = options->meter, .inputs.fetch = options->fetch };
+        .how = { .limits = options->limits, .root = options->root, .no_verify = options->no_verify },
+        .meter = options->meter, .inputs.fetch = options->fetch };
     if (named)
         each.config = "none";
     else

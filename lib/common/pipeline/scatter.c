@@ -11,7 +11,7 @@
 #include "pipeline/crew.h"
 
 /* Elements that are held at a time, in bytes, and at most for one band of a weight; bytes of a part that are encoded at a time. */
-enum { HELD = 512 << 10, HELD_MOST = 4 << 20, PART_BYTES = PIPELINE_BLOCK };
+enum { HELD = 512 << 10, HELD_MOST = 4 << 20, PART_BYTES = 128 << 10 };
 
 /* Columns of a panel at least, and bytes of its codes: with 2048 columns of 16 bits no read is shorter than 4 KiB. */
 enum { PANEL_COLS = 2048, PANEL_ROWS = 32, PANEL_CODES = 1 << 20 };

@@ -39,13 +39,13 @@ struct late {
 struct encoded;
 struct built;
 
-struct piece {
-    enum piece_kind kind;
-    enum dtype to;              /* type of the elements of a COPY, VIEW, DECODE or COMPOSED; a COPY or VIEW whose source has
+struct piece {                  /* 40 bytes: there is one for each tensor */
+    enum piece_kind kind : 8;
+    enum dtype to : 16;         /* type of the elements of a COPY, VIEW, DECODE or COMPOSED; a COPY or VIEW whose source has
                                  * another type is cast */
+    uint32_t name_len;          /* of `name` */
     uint64_t at, nbytes;        /* offset in the output, or PIECE_NOWHERE; nbytes may be 0 */
     const char *name;           /* name of a renamed tensor, as in struct chosen */
-    uint32_t name_len;
     union {
         const char *text;               /* TEXT: owned by the pieces */
         const struct tensor *tensor;    /* COPY */
