@@ -360,7 +360,7 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
     cat out >>lines
     try 0 amn list schemes
     cat out lines | "$helpers/json-keys" NAMES
-    try 0 amn list families --human
+    try 0 amn list classes --human
     grep -q '^LlamaForCausalLM  *llama$' out
     for what in dtypes formats; do
         try 0 amn list $what --human
