@@ -299,8 +299,14 @@ read_root(struct dcp *d, const uint8_t *bytes, size_t n)
     if (!torch_file_bare(&d->f, bytes, n, d->s->how, catalog_budget(d->s->catalog), d->err))
         return err_in_file(d->err, d->file);
     root = d->f.root;
-    if (object_is(root, "Metadata"))
+    if (object_is(root, "Metadata")) {
         tensors = object_attribute(d->f.pickle, root, "state_dict_metadata");
+        if (!tensors) {
+            err_set(d->err, ERR_UNSUPPORTED, "a distributed checkpoint (DCP) whose Metadata has no state_dict_metadata: a form of "
+                "torch.distributed that is not known");
+            return err_in_file(d->err, d->file);
+        }
+    }
     if (!tensors || tensors->kind != PICKLE_DICT)
         return dcp_bad(d, "the pickle does not describe a checkpoint");
     struct pickle_walk walk = { 0 };
