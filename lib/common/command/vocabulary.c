@@ -4,8 +4,6 @@
 #include <strings.h>
 
 #include "base/limits.h"
-#include "base/names.h"
-#include "base/nearest.h"
 #include "catalog/catalog.h"
 #include "cli/tools.h"
 #include "encode/encode.h"
@@ -174,7 +172,6 @@ vocabulary_print_class(FILE *out, const char *class, bool json, struct err *err)
 {
     char shown[STR_SHOWN];
     struct model_family *family;
-    struct names known = { 0 };
     struct str hint = { 0 };
     if (!family_of_class(&family, class, strlen(class), err))
         return false;
@@ -183,11 +180,9 @@ vocabulary_print_class(FILE *out, const char *class, bool json, struct err *err)
         family_free(family);
         return true;
     }
-    if (family_classes(&known, err)) {
-        nearest_hint(&hint, "", class, (const char *const *)known.name, known.n);
-        err_set(err, ERR_UNSUPPORTED, "no built-in family has the class '%s'%s", str_shown(shown, class, strlen(class)), str_or(hint.p, ""));
-    }
-    names_clear(&known);
+    if (family_nearest_classes(&hint, class, err))
+        err_set(err, ERR_UNSUPPORTED, "no built-in family has the class '%s'%s", str_shown(shown, class, strlen(class)),
+            str_or(hint.p, ""));
     str_clear(&hint);
     return false;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/nearest.h"
+
 /* --- texts */
 
 /* The memory of a decompression, so that it cannot fail: inflate takes 7 KiB, zlib-ng's 40 KiB. */
@@ -34,7 +36,8 @@ static void
 unpack_texts(bool image)
 {
     const struct family_text_stream *from = &family_text_streams[image];
-    z_stream z = { .zalloc = take_room, .zfree = leave_room, .next_in = (unsigned char *)from->gzip, .avail_in = (unsigned)from->gzip_n,
+    z_stream z = { .zalloc = take_room, .zfree = leave_room,
+        .next_in = (unsigned char *)from->gzip, .avail_in = (unsigned)from->gzip_n,
         .next_out = (unsigned char *)from->texts, .avail_out = (unsigned)from->n };
     const char *p = from->texts;
     inflate_used = 0;
@@ -74,10 +77,16 @@ compare_texts(const void *name, const void *text)
     return strcmp(name, ((const struct family_text_file *)text)->name);
 }
 
+static const struct family_text_file *
+find_file(const char *name)
+{
+    return bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+}
+
 const struct family_text_file *
 family_builtin_text(const char *name)
 {
-    const struct family_text_file *found = bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+    const struct family_text_file *found = find_file(name);
     if (!found)
         return NULL;
     return unpacked(found);
@@ -160,7 +169,7 @@ family_declares(const char *text, const char *statement, const char *word, size_
 bool
 family_is_image(const char *name)
 {
-    const struct family_text_file *found = bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+    const struct family_text_file *found = find_file(name);
     return found && found->image;
 }
 
@@ -174,6 +183,17 @@ family_classes(struct names *classes, struct err *err)
                 return false;
     }
     return true;
+}
+
+bool
+family_nearest_classes(struct str *hint, const char *word, struct err *err)
+{
+    struct names known = { 0 };
+    bool ok = family_classes(&known, err);
+    if (ok)
+        nearest_hint(hint, "", word, (const char *const *)known.name, known.n);
+    names_clear(&known);
+    return ok;
 }
 
 bool

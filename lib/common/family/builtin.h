@@ -20,7 +20,7 @@ struct family_text_stream {
 };
 
 /* family_text_files_n texts, sorted by name; fragments, whose names begin with '_', among them. family_text_streams[image] has them in
- * this order: who looks for an image model reads 6 of 300 KB. Generated. */
+ * this order: a search among image models unpacks 6 of 300 KB. Generated. */
 extern struct family_text_file family_text_files[];
 extern const size_t family_text_files_n;
 extern const struct family_text_stream family_text_streams[2];

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/tree.h"
 #include "family/builtin.h"
 
@@ -68,15 +67,10 @@ unknown_class(const char *class, size_t n, struct err *err)
 {
     char shown[STR_SHOWN];
     struct str hint = { 0 };
-    struct names known = { 0 };
     str_shown(shown, class, n);
-    bool ok = family_classes(&known, err);
-    if (ok)
-        nearest_hint(&hint, "", shown, (const char *const *)known.name, known.n);
-    if (ok)
+    if (family_nearest_classes(&hint, shown, err))
         err_set(err, ERR_UNSUPPORTED, "%s: unknown model class '%s'%s; use --family FILE to give its family, or "
             "--config none to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
-    names_clear(&known);
     str_clear(&hint);
     return false;
 }

@@ -285,6 +285,9 @@ bool family_member_value(json_t **value, const struct family_member *m, struct s
 /* Appends the classes of all built-in families, in the order of their names. */
 bool family_classes(struct names *classes, struct err *err);
 
+/* Appends the built-in classes nearest to a word, as nearest_hint() does. Fails with ERR_MEMORY. */
+bool family_nearest_classes(struct str *hint, const char *word, struct err *err);
+
 /* Sets *family to the built-in family of a class, class[0..n), or to NULL if there is none. */
 bool family_of_class(struct model_family **family, const char *class, size_t n, struct err *err);
 
