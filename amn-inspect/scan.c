@@ -23,6 +23,7 @@ struct scanning {
     const struct cli *cli;
     struct fetch *fetch;        /* or NULL */
     bool begun;                 /* a file has been reported */
+    bool shards;                /* files belong to the checkpoint of a training job */
     bool dangerous;             /* something dangerous was found */
     bool suspicious;            /* a suspicious global was named */
     size_t operands;            /* number of operands seen */
@@ -62,7 +63,7 @@ report(struct scanning *scan, struct source *src, const char *file, enum named_b
     const struct cli *cli = scan->cli;
     struct scan_report r = { .file = file, .heading = naming == ALONE ? NULL : source_name(src), .human = cli_human(cli),
         .first = !scan->begun };
-    const struct pickles_callback callback = { scan_report_pickle, &r };
+    const struct pickles_callback callback = { scan_report_pickle, &r, scan->shards };
     struct pickles pickles;
     struct err written;
     err_init(&written);
@@ -131,11 +132,16 @@ is_output(const struct stat *st)
     return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
 }
 
-/* Scans a directory entry; skips what is not a regular file. */
+static bool scan_folder(struct scanning *scan, const char *dir, unsigned depth, struct err *err);
+
+/* Scans a directory entry; skips what is not a regular file, except the directories of a checkpoint, which is at most `depth`
+ * deep. */
 static bool
-scan_entry(struct scanning *scan, const char *path, struct err *err)
+scan_entry(struct scanning *scan, const char *path, unsigned depth, struct err *err)
 {
     struct stat st;
+    if (scan->shards && depth != 0 && folder_name(path)[0] != '.' && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return scan_folder(scan, path, depth - 1, err);
     if (stat(path, &st) == 0)
         return !S_ISREG(st.st_mode) || is_output(&st) || scan_file(scan, path, path, LISTED, err);
     char shown[STR_SHOWN];
@@ -163,7 +169,7 @@ tell_code(const struct scanning *scan, const char *dir, const struct names *name
 
 /* Scans all files of a directory and reports each; skips what is neither a model nor a pickle. */
 static bool
-scan_folder(struct scanning *scan, const char *dir, struct err *err)
+scan_folder(struct scanning *scan, const char *dir, unsigned depth, struct err *err)
 {
     struct names names = { 0 };
     bool ok = list_folder(&names, dir, err);
@@ -174,11 +180,22 @@ scan_folder(struct scanning *scan, const char *dir, struct err *err)
         struct err fault;
         err_init(&fault);
         ok = path != NULL;
-        if (ok && !scan_entry(scan, path, &fault))
+        if (ok && !scan_entry(scan, path, depth, &fault))
             tell(scan, &fault);
         free(path);
     }
     names_clear(&names);
+    return ok;
+}
+
+/* Scans a directory that the user named. */
+static bool
+scan_directory(struct scanning *scan, const char *dir, struct err *err)
+{
+    enum { DEPTH = 3 };         /* DIR/global_step10/zero/NAME */
+    scan->shards = model_is_checkpoint(dir);
+    bool ok = scan_folder(scan, dir, DEPTH, err);
+    scan->shards = false;
     return ok;
 }
 
@@ -219,7 +236,7 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
     if (scan->fetch && model_is_fetched_directory(path))
         return err_set(err, ERR_USAGE, "--scan: a fetched directory cannot be listed; give its index or files");
     if (!scan->fetch && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return scan_folder(scan, path, err);
+        return scan_directory(scan, path, err);
     if (scan->fetch && path && str_ends(path, ".index.json"))
         return scan_index(scan, path, err);
     if (!path || !str_ends(path, ".index.json"))
@@ -232,7 +249,7 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
         dir = strdup(".");
     bool ok;
     if (dir)
-        ok = scan_folder(scan, dir, err);
+        ok = scan_directory(scan, dir, err);
     else
         ok = err_memory(err, n);
     free(dir);

@@ -161,6 +161,8 @@ scan_file(struct scanner *s, bool sure, const char **format)
     bool primary = b.npy || b.pickle || sure;
     bool zip = b.zip || ends;
     *format = format_of(&b, ends);
+    if (!s->member && b.zip && str_ends(source_name(s->src), ".distcp"))
+        return pickles_row(s);
     return (!b.container || pickles_account(s, b.container, &accounted))
         && scan_bytes(s, &b, primary && !b.container && !b.zip)
         && (!b.tar || pickles_tar(s))
@@ -191,7 +193,7 @@ pickles_inner(struct scanner *s, struct source *inner, const char *path, size_t 
 {
     const char *format;
     struct scanner one = { .p = s->p, .src = inner, .limits = s->limits, .callback = s->callback, .err = s->err, .member = path,
-        .member_len = n, .depth = s->depth + 1,
+        .member_len = n, .depth = s->depth + 1, .shards = s->shards,
         .read = s->read, .read_max = s->read_max };
     struct err why;
     err_init(&why);
@@ -213,7 +215,8 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
     struct err *err)
 {
     uint64_t read = 0;
-    struct scanner s = { .p = p, .src = src, .limits = limits, .callback = callback, .err = err, .read = &read };
+    struct scanner s = { .p = p, .src = src, .limits = limits, .callback = callback, .err = err, .shards = callback->shards,
+        .read = &read };
     const struct container *container;
     *p = (struct pickles){ 0 };
     err_init(&p->fault);

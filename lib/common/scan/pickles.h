@@ -26,6 +26,7 @@ struct pickle_found {
 struct pickles_callback {
     bool (*pickle)(void *of, const struct pickle_found *found, struct err *err);
     void *of;
+    bool shards;                /* the file belongs to the checkpoint of a training job: classes that describe its tensors are allowed */
 };
 
 struct pickles {

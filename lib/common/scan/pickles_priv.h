@@ -27,6 +27,7 @@ struct scanner {
     const char *member;         /* member_len bytes: the path of src through all enclosing archives; NULL: src is the file */
     size_t member_len;
     unsigned depth;             /* of archives in archives */
+    bool shards;                /* see struct pickles_callback */
     uint64_t *read, read_max;   /* bytes read from members and files so far, and their limit */
 };
 
@@ -56,6 +57,12 @@ bool pickles_npy(struct scanner *s, struct pickles_run *run, struct window *w, b
 bool pickles_zip(struct scanner *s, bool strict);
 
 bool pickles_tar(struct scanner *s);
+
+/* Scans archives that follow each other; anything else is a fault. */
+bool pickles_row(struct scanner *s);
+
+/* Allows all names of the pickle at p if the reader of such a checkpoint accepts it. Fails without memory. */
+bool pickles_allow_shards(const struct scanner *s, struct pickle_scan *scan, const uint8_t *p);
 
 /* Scans a file in an archive, with the path p[0..n). Closes `inner`. */
 bool pickles_inner(struct scanner *s, struct source *inner, const char *path, size_t n, bool sure);

@@ -121,7 +121,8 @@ static bool
 scan_one(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p)
 {
     struct pickle_scan scan;
-    bool ok = pickle_scan(&scan, w, s->err) && window_hold(w, (size_t)scan.length + 1, s->err);
+    bool ok = pickle_scan(&scan, w, s->err) && window_hold(w, (size_t)scan.length + 1, s->err)
+        && (!s->shards || !scan.stopped || run->gaps || pickles_allow_shards(s, &scan, w->p));
     if (ok) {
         if (p->n == 0)
             p->stacked = run->whole && scan.magic;
