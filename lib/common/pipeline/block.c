@@ -63,7 +63,7 @@ read_once(const struct reading *how, const struct tensor *t, uint64_t from, uint
         return false;
     if (yields_hints(how))                  /* the values of the same bytes are read afterwards */
         return true;
-    if (how->p->verify && !t->layout && !verify_add(how->p->verify, e->file, e->at + from, y, (size_t)n, err))
+    if (how->p->verify && !t->layout && !verify_add(how->p->verify, t, from, y, (size_t)n, err))
         return false;
     if (sink_is_direct(how->p->sink) && !t->layout)
         source_drop(how->p->model->src[e->file], e->at + from, e->at + from + n);

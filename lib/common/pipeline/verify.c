@@ -56,16 +56,25 @@ verify_find(struct verify *v, uint32_t file, uint64_t at)
     return NULL;
 }
 
+/* Marks the check of a byte as used by a tensor. */
+static void
+mark(struct verify *v, const struct tensor *t, uint32_t file, uint64_t at)
+{
+    struct verify_member *c = verify_find(v, file, at);
+    if (c && !c->tensor)
+        c->tensor = t;
+}
+
 static void
 find_of_piece(struct verify *v, const struct piece *piece)
 {
+    struct catalog_tile tile;
     for (unsigned part = 0; part < SCHEME_PARTS; part++) {
         const struct tensor *t = piece_input(piece, part);
-        struct verify_member *c = NULL;
         if (t && t->extent.nbytes != 0)
-            c = verify_find(v, t->extent.file, t->extent.at);
-        if (c && !c->tensor)
-            c->tensor = t;
+            mark(v, t, t->extent.file, t->extent.at);
+        for (size_t i = 0; t && catalog_next_tile(v->model->catalog, t, 0, t->extent.nbytes, &i, &tile);)
+            mark(v, t, tile.file, tile.at);
     }
 }
 
@@ -168,16 +177,49 @@ add(struct verify_member *c, const struct verify_run *run, struct err *err)
     return true;
 }
 
-bool
-verify_add(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
+static bool
+add_locked(struct verify *v, struct verify_member *c, const struct verify_run *run, struct err *err)
+{
+    pthread_mutex_lock(&v->lock);
+    bool ok = add(c, run, err);
+    pthread_mutex_unlock(&v->lock);
+    return ok;
+}
+
+static bool
+add_bytes(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
 {
     struct verify_member *c = verify_find(v, file, at);
     if (!c || !c->tensor || n == 0)
         return true;
     const struct verify_run run = { at - c->check->extent.at, at - c->check->extent.at + n, v->kernels->crc(0, p, n) };
-    pthread_mutex_lock(&v->lock);
-    bool ok = add(c, &run, err);
-    pthread_mutex_unlock(&v->lock);
+    return add_locked(v, c, &run, err);
+}
+
+/* Adds what bytes p, from offset `from` of a tensor on, have of tile i. In the tile, they follow each other. */
+static bool
+add_tile(struct verify *v, const struct tensor *t, size_t i, const struct catalog_tile *tile, uint64_t from, const uint8_t *p,
+    struct err *err)
+{
+    struct verify_member *c = verify_find(v, tile->file, tile->at);
+    if (!c || !c->tensor || tile->gaps)
+        return true;
+    struct verify_run run = { tile->at - c->check->extent.at, tile->at - c->check->extent.at + tile->nbytes, 0 };
+    for (uint64_t done = 0, n; done < tile->nbytes; done += n) {
+        uint64_t at = catalog_place(v->model->catalog, t, i, tile->skip + done, &n);
+        n = num_min(n, tile->nbytes - done);
+        run.crc = v->kernels->crc(run.crc, p + (at - from), (size_t)n);
+    }
+    return add_locked(v, c, &run, err);
+}
+
+bool
+verify_add(struct verify *v, const struct tensor *t, uint64_t from, const uint8_t *p, size_t n, struct err *err)
+{
+    struct catalog_tile tile;
+    bool ok = add_bytes(v, t->extent.file, t->extent.at + from, p, n, err);
+    for (size_t i = 0; ok && catalog_next_tile(v->model->catalog, t, from, from + n, &i, &tile);)
+        ok = add_tile(v, t, i - 1, &tile, from, p, err);
     return ok;
 }
 
@@ -191,7 +233,7 @@ read_gap(struct verify *v, struct verify_member *c, uint64_t from, uint64_t to, 
     for (uint64_t n; from < to; from += n) {
         n = num_min(STEP, to - from);
         if (!source_read(v->model->src[e->file], e->at + from, buf, (size_t)n, err)
-            || !verify_add(v, e->file, e->at + from, buf, (size_t)n, err))
+            || !add_bytes(v, e->file, e->at + from, buf, (size_t)n, err))
             return false;
     }
     return true;

@@ -14,8 +14,8 @@ bool verify_new(struct verify **v, const struct model *model, const struct piece
     struct err *err);
 void verify_free(struct verify *v);                     /* accepts NULL */
 
-/* Reports that bytes [at, at + n) of a file, as stored, are p[0..n). Callable from any thread. */
-bool verify_add(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err);
+/* Reports that bytes [from, from + n) of a tensor, as stored, are p[0..n). Callable from any thread. */
+bool verify_add(struct verify *v, const struct tensor *t, uint64_t from, const uint8_t *p, size_t n, struct err *err);
 
 /* Compares the checksums at the end of a job. Fails with ERR_MALFORMED on a mismatch. With `all`, first reads the missing
  * bytes; otherwise checks only tensors that were read completely. */

@@ -24,6 +24,7 @@ struct checkpoint_storage {
     uint64_t numel;             /* elements, or bytes if untyped: the count that stacked pickles repeat */
     uint64_t nbytes;            /* its required size */
     uint64_t at;                /* file offset of its first byte; set by the reader of the file form */
+    uint32_t crc;               /* of a file opened by torch_file.h: its CRC-32, 0 if it has none */
 };
 
 struct checkpoint_tensor;       /* checkpoint_priv.h */

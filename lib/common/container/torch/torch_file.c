@@ -38,6 +38,7 @@ place_storages(struct torch_file *f, const struct archive *a, struct err *err)
         if (m->deflated)
             return err_at(err, ERR_UNSUPPORTED, m->at, "storages that are deflated are not supported in a checkpoint of several files");
         s->at = m->at;
+        s->crc = m->crc;
     }
     return true;
 }
@@ -95,6 +96,19 @@ torch_file_clear(struct torch_file *f)
     pickle_free(f->pickle);
     free(f->bytes);
     *f = (struct torch_file){ 0 };
+}
+
+bool
+torch_file_checks(const struct torch_file *f, struct catalog *catalog, uint32_t file, uint64_t base, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < f->storages.nstorages; i++) {
+        const struct checkpoint_storage *s = &f->storages.storage[i];
+        const struct extent e = { .file = file, .at = base + s->at, .nbytes = s->nbytes };
+        if (s->crc != 0 && s->nbytes != 0)
+            ok = catalog_add_check(catalog, &e, s->crc, err);
+    }
+    return ok;
 }
 
 /* --- tensors */

@@ -35,6 +35,9 @@ void torch_file_clear(struct torch_file *f);
 bool torch_file_bare(struct torch_file *f, const uint8_t *p, size_t n, const struct container_options *how, struct budget *budget,
     struct err *err);
 
+/* Adds the checksums of its storages to a catalog, for bytes that begin at offset `base` of file number `file`. */
+bool torch_file_checks(const struct torch_file *f, struct catalog *catalog, uint32_t file, uint64_t base, struct err *err);
+
 /* Describes a tensor in the file; `name`, escaped, is for messages. Fails with ERR_UNSUPPORTED for one without data or whose type has
  * no name in safetensors, and ERR_MALFORMED. */
 bool torch_file_tensor(const struct torch_file *f, const struct pickle_value *v, const char *name, struct torch_tensor *t,
