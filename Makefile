@@ -150,8 +150,9 @@ $(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 $(x86_flags)
 $(obj)/lib/common/kernel/x86/avx2_iqk.o: kernel_flags = -O2 $(x86_flags)
 endif
 
-cold = adapter cli command container/sharded container/torch family hf model plan report scan scheme
+cold = adapter catalog cli command container/sharded container/torch family hf model plan report scan scheme
 $(foreach room,$(cold),$(obj)/lib/common/$(room)/%.o): room_flags = $(cold_flags)
+$(patsubst %,$(obj)/lib/common/container/%.o,archive foreign mosaic): room_flags = $(cold_flags)
 
 $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 

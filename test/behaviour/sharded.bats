@@ -180,3 +180,140 @@ PYTHON
         [ ! -e x.safetensors ]
     done
 }
+
+@test "amn-parse tells where the pieces of a tensor lie, and --plan which bytes of which file are read" {
+    in=$cases/dcp-tp-fsdp/input
+    whole dcp-tp-fsdp
+    try 0 amn-parse "$in"
+    jq -c '{report, pieces}' out | "$helpers/json-keys" "AMN-PARSE CHECKPOINT"
+    jq -es 'all(.[]; .file == null and .offset == null and (.pieces | map(.nbytes) | add) == .nbytes)' out
+    jq -es 'any(.[]; .pieces | length == 4)' out
+    # pieces of whole rows: their bytes, one after another, are the tensor
+    python3 - "$in" out w.safetensors <<'PYTHON'
+import json, struct, sys
+whole = open(sys.argv[3], "rb").read()
+n, = struct.unpack_from("<Q", whole)
+head = json.loads(whole[8:8 + n])
+done = 0
+for line in open(sys.argv[2]):
+    t = json.loads(line)
+    rows = all(p["size"][1:] == t["shape"][1:] and not p["gaps"] for p in t["pieces"])
+    if not rows:
+        continue
+    a, b = head[t["name"]]["data_offsets"]
+    got = b"".join(open(p["file"], "rb").read()[p["offset"]:p["offset"] + p["nbytes"]] for p in t["pieces"])
+    assert got == whole[8 + n + a:8 + n + b], t["name"]
+    done += 1
+assert done > 3
+PYTHON
+    try 0 amn-convert --to safetensors --plan "$in"
+    jq -es 'map(select(.file) | .file | sub(".*/"; "")) == ["__0_0.distcp", "__1_0.distcp", "__2_0.distcp", "__3_0.distcp"]' out
+    jq -es 'all(.[] | select(.inputs); (.inputs | map(.nbytes) | add) == .nbytes and all(.inputs[]; .file | endswith(".distcp")))' out
+    # some rows of a tensor need some of its files
+    at=$(jq -s 'map(select(.inputs | length == 4))[0].offset' out)
+    try 0 amn-convert --to safetensors --plan --range=$at-$((at + 3)) "$in"
+    jq -es 'map(select(.inputs))[0].inputs | length == 1 and .[0].nbytes == 4' out
+    try 0 amn-parse --human "$in"
+    grep -qE '  4 pieces$' out
+}
+
+@test "amn-inspect tells what a checkpoint holds and what can be read of it" {
+    for case in dcp-fsdp1 dcp-all ds-z3 ds-universal rank-dtensor-uneven megatron-tp2-pp2 consolidated hf-one; do
+        amn-inspect "$cases/$case/input" | jq -c '{report, checkpoint}'
+    done >objects
+    "$helpers/json-keys" "AMN-INSPECT CHECKPOINT" <objects
+    [ "$(jq -r '.checkpoint | [.kind, .ranks, .step, (.states | join(" "))] | @csv' objects | tr -d '"')" = "dcp,2,pytorch_model_fsdp_0,model all
+dcp,2,,model all
+deepspeed-zero3,3,global_step3,model master
+deepspeed-universal,,,model master
+rank-files,3,,model
+megatron,4,iter_0000007,model
+meta-consolidated,2,,model
+dcp-safetensors,2,,model" ]
+    try 0 amn-inspect --human "$cases/dcp-fsdp2/input"
+    grep -qE '^Checkpoint +dcp, 2 ranks$' out
+    grep -qE '^ +optim: [0-9]+ tensors \(.*\), left out$|^Saved +optim: [0-9]+ tensors \(.*\), left out$' out
+    grep -qE '^Can be read +--state model, all$' out
+    try 0 amn-convert -v -o w.safetensors "$cases/dcp-fsdp2/input"
+    grep -qE 'the tensors take [0-9]+ bytes of the [0-9.]+ KiB in the files of the checkpoint' err
+}
+
+@test "a file of another save beside a checkpoint is a warning" {
+    cp -r "$cases/dcp-fsdp2/input" c
+    cp c/__1_0.distcp c/__7_0.distcp
+    try 0 amn-convert -o w.safetensors c
+    grep -qF '.metadata does not list 1 of the .distcp files (the first is __7_0.distcp)' err
+}
+
+@test "amn scan reads all pickles of a checkpoint, in every directory of it and in every archive of a file" {
+    for case in dcp-fsdp2 dcp-fsdp1 dcp-file-per-chunk ds-z3 ds-universal rank-dtensor-uneven bad-rank-local megatron-tp2-pp2 consolidated; do
+        try 0 amn scan "$cases/$case/input"
+        jq -es 'all(.[]; .verdict == "clean")' out
+    done
+    try 0 amn scan "$cases/dcp-fsdp2/input"
+    jq -es 'map(.file | sub(".*/"; "")) == [".metadata", "__0_0.distcp", "__1_0.distcp"]' out
+    [ "$(grep -c . out)" -eq 3 ]
+    try 1 amn scan "$cases/bad-dcp-pickle/input"
+    # one archive in the middle of a file
+    cp -r "$cases/dcp-fsdp2/input" c
+    python3 - <<'PYTHON'
+import io, zipfile, zlib
+data = open("c/__1_0.distcp", "rb").read()
+end = data.index(b"PK\5\6", len(data) // 2) + 22
+begin = data.rindex(b"PK\5\6", 0, end - 22) + 22
+archive = data[begin:end]
+pickle = zipfile.ZipFile(io.BytesIO(archive)).read("archive/data.pkl")
+name = b"ctorch._utils\n_rebuild_tensor_v2\n"
+evil = pickle.replace(name, b"cposix\nsystem\n".ljust(len(name), b"0"))
+assert evil != pickle
+crc = [zlib.crc32(p).to_bytes(4, "little") for p in (pickle, evil)]
+open("c/__1_0.distcp", "wb").write(data[:begin] + archive.replace(pickle, evil).replace(*crc) + data[end:])
+PYTHON
+    try 1 amn scan c
+    grep -q posix out
+    try 77 amn-convert -o x.safetensors c
+    # bytes between archives
+    cp "$cases/dcp-fsdp2/input/__1_0.distcp" c
+    echo more >>c/__1_0.distcp
+    try 65 amn scan c
+}
+
+@test "one file of a rank leads to its directory" {
+    shards=$cases/rank-dtensor-uneven/input
+    try 69 amn-parse "$shards/model_world_size_3_rank_0.pt"
+    grep -qF "give the directory: $shards" err
+    for file in ds-z2/input/global_step3/mp_rank_00_model_states.pt megatron-tp2/input/iter_0000007/mp_rank_00/model_optim_rng.pt; do
+        try 0 amn-convert -o w.safetensors -f "$cases/$file"
+        grep -qF 'whose directory is read as the whole model: ' err
+    done
+    cp "$cases/ds-z2/input/global_step3/mp_rank_00_model_states.pt" alone.pt
+    try 0 amn-convert -o w.safetensors -f alone.pt
+    [ ! -s err ] || ! grep -q checkpoint err
+}
+
+@test "storages of a checkpoint are compared with their CRC-32, in rows and in columns" {
+    for case in dcp-tp-fsdp ds-z2 ds-z3 megatron-tp2 rank-dtensor-uneven consolidated; do
+        rm -rf c
+        cp -r "$cases/$case/input" c
+        python3 - <<'PYTHON' >list
+import json, subprocess
+seen = set()
+for line in subprocess.run(["amn-parse", "c"], capture_output=True, text=True, check=True).stdout.splitlines():
+    for p in json.loads(line)["pieces"]:
+        if p["nbytes"] != 0 and not p["gaps"] and (p["file"], p["offset"]) not in seen:
+            seen.add((p["file"], p["offset"]))
+            print(p["file"], p["offset"] + p["nbytes"] // 2)
+PYTHON
+        [ "$(wc -l <list)" -gt 5 ]
+        for n in 1 3 $(($(wc -l <list) / 2)) $(wc -l <list); do
+            read -r file at <<<"$(sed -n ${n}p list)"
+            cp "$file" kept
+            python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(int(sys.argv[2])); b = f.read(1)[0] ^ 1; f.seek(-1, 1); f.write(bytes([b]))' "$file" "$at"
+            try 65 amn-convert -j 2 -o w.safetensors -f c
+            grep -qF 'CRC-32 mismatch' err
+            try 0 amn-convert -q --no-verify -o w.safetensors -f c
+            cp kept "$file"
+        done
+        try 0 amn-convert -q -o w.safetensors -f c
+    done
+}

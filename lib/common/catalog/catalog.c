@@ -34,6 +34,8 @@ struct catalog {
     size_t nremarks, room_remarks;
     struct catalog_check *checks;
     size_t nchecks, room_checks;
+    struct catalog_tiles *tiles;
+    size_t ntiles, room_tiles;
     struct catalog_config config[CATALOG_CONFIGS];
     size_t nconfigs;
     struct catalog_facts facts;
@@ -65,6 +67,7 @@ catalog_free(struct catalog *c)
     table_clear(&c->keys);
     free(c->metas);
     free(c->checks);
+    free(c->tiles);
     free(c->remarks);
     free(c);
 }
@@ -89,8 +92,8 @@ new_chunk(size_t room, struct catalog_chunk *next, struct err *err)
         err_memory(err, room);
         return NULL;
     }
-    trim_coarsely(chunk, sizeof *chunk + room);
     *chunk = (struct catalog_chunk){ .next = next, .room = room };
+    trim_coarsely(chunk, sizeof *chunk + room);
     return chunk;
 }
 
@@ -283,6 +286,11 @@ catalog_seal(struct catalog *c, struct err *err)
 {
     array_sort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
     array_sort(c->checks, c->nchecks, sizeof *c->checks, compare_checks);
+    size_t kept = 0;
+    for (size_t i = 0; i < c->nchecks; i++)
+        if (kept == 0 || compare_checks(&c->checks[kept - 1], &c->checks[i]) != 0)
+            c->checks[kept++] = c->checks[i];
+    c->nchecks = kept;
     if (!table_reserve(&c->names, c->ntensors, err))
         return false;
     for (uint32_t i = 0; i < c->ntensors; i++) {
@@ -382,6 +390,63 @@ const struct catalog_check *
 catalog_check_at(const struct catalog *c, size_t i)
 {
     return &c->checks[i];
+}
+
+bool
+catalog_add_tiles(struct catalog *c, const struct catalog_tiles *tiles, struct err *err)
+{
+    struct catalog_tiles *list = array_grow(c->tiles, c->ntiles, &c->room_tiles, sizeof *list, err);
+    if (!list)
+        return false;
+    c->tiles = list;
+    list[c->ntiles++] = *tiles;
+    return true;
+}
+
+bool
+catalog_copy_tiles(struct catalog *c, const struct catalog *of, uint32_t first, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < of->ntiles; i++) {
+        struct catalog_tiles tiles = of->tiles[i];
+        tiles.file += first;
+        tiles.first += first;
+        ok = catalog_add_tiles(c, &tiles, err);
+    }
+    return ok;
+}
+
+static const struct catalog_tiles *
+tiles_of(const struct catalog *c, uint32_t file)
+{
+    for (size_t i = 0; i < c->ntiles; i++)
+        if (c->tiles[i].file == file)
+            return &c->tiles[i];
+    return NULL;
+}
+
+bool
+catalog_is_made(const struct catalog *c, uint32_t file)
+{
+    return tiles_of(c, file) != NULL;
+}
+
+bool
+catalog_next_tile(const struct catalog *c, const struct tensor *t, uint64_t from, uint64_t to, size_t *i,
+    struct catalog_tile *tile)
+{
+    const struct catalog_tiles *tiles = tiles_of(c, t->extent.file);
+    if (!tiles || !tiles->next(tiles->of, t, from, to, i, tile))
+        return false;
+    tile->file += tiles->first;
+    return true;
+}
+
+uint64_t
+catalog_place(const struct catalog *c, const struct tensor *t, size_t i, uint64_t byte, uint64_t *run)
+{
+    const struct catalog_tiles *tiles = tiles_of(c, t->extent.file);
+    return tiles->place(tiles->of, t, i, byte, run);
 }
 
 bool

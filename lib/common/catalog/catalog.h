@@ -21,6 +21,25 @@ struct catalog_facts {
     uint64_t shards;            /* number of shards if this file is only one of them; 0 if the model is complete, as far as
                                  * is known */
     const char *index;          /* name of the index that lists it, escaped, or NULL; lives as long as the catalog */
+    const struct catalog_checkpoint *checkpoint;        /* NULL for any other input; lives as long as the catalog */
+};
+
+/* The tensors of a checkpoint under one of the keys that a training job saved. */
+struct catalog_top {
+    const char *name;           /* any bytes; name_len of them */
+    size_t name_len;
+    uint64_t tensors, nbytes;
+    uint64_t read;              /* of these tensors */
+};
+
+/* What the directory of a training job holds. */
+struct catalog_checkpoint {
+    const char *kind;           /* "dcp", "deepspeed-zero3"; static */
+    const char *step;           /* the tag or step, escaped, or NULL */
+    uint64_t ranks;             /* 0 if unknown */
+    bool master, all;           /* what --state may ask for besides the model */
+    const struct catalog_top *top;      /* ntops; none if the format has no such keys */
+    size_t ntops;
 };
 
 /* Makes a catalog, which copies all that is added to it: names, dimensions, keys and values. These allocations are charged
@@ -69,10 +88,40 @@ struct catalog_check {
     struct extent extent;
     uint32_t crc;
 };
+/* Of equal ones, one counts. */
 bool catalog_add_check(struct catalog *c, const struct extent *extent, uint32_t crc, struct err *err);
 size_t catalog_check_count(const struct catalog *c);
 /* In file order once the catalog is sealed. */
 const struct catalog_check *catalog_check_at(const struct catalog *c, size_t i);
+
+/* A part of a tensor whose bytes a source puts together from several files (container/mosaic.h): a box of the tensor. */
+struct catalog_tile {
+    uint32_t file, axes;
+    uint64_t at, nbytes;        /* where it lies in the file */
+    uint64_t skip;              /* bytes of the tile before these */
+    bool gaps;                  /* its elements are not contiguous: at is the offset of the first one */
+    const uint64_t *from, *size;        /* the whole box: axes of each, which are the dimensions, or one that counts elements;
+                                         * borrowed */
+};
+struct catalog_tiles {
+    /* Finds the first tile from number *i on that has some of bytes [from, to) of a tensor, sets *i after it, and describes what
+     * it has of them. False if there is none. */
+    bool (*next)(const void *of, const struct tensor *t, uint64_t from, uint64_t to, size_t *i, struct catalog_tile *tile);
+    /* Returns the offset in the tensor of a byte of tile i; sets *run to the number of bytes that follow it in both. */
+    uint64_t (*place)(const void *of, const struct tensor *t, size_t i, uint64_t byte, uint64_t *run);
+    const void *of;             /* borrowed */
+    uint32_t file, first;       /* file: of such tensors; first: of the files with tiles, whose numbers are counted from there */
+};
+bool catalog_add_tiles(struct catalog *c, const struct catalog_tiles *tiles, struct err *err);
+/* Adds those of another catalog, whose files begin with number `first` in this one. */
+bool catalog_copy_tiles(struct catalog *c, const struct catalog *of, uint32_t first, struct err *err);
+/* Calls next(), from *i = 0 on. False for any tensor that lies in its file as a whole. */
+bool catalog_next_tile(const struct catalog *c, const struct tensor *t, uint64_t from, uint64_t to, size_t *i,
+    struct catalog_tile *tile);
+/* Calls place() for a tile that catalog_next_tile() found. */
+uint64_t catalog_place(const struct catalog *c, const struct tensor *t, size_t i, uint64_t byte, uint64_t *run);
+/* Returns true if a file consists of such tensors, which lie in other files. */
+bool catalog_is_made(const struct catalog *c, uint32_t file);
 
 /* A side file that describes the quantization: config.json and others, in order of precedence. */
 struct catalog_config {

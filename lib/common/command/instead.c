@@ -25,7 +25,7 @@ print_plan(const struct pipeline *p, struct err *err)
     const char **files = model_files(p->model, err);
     if (!files)
         return false;
-    const struct outline in = { .pieces = p->pieces, .files = files,
+    const struct outline in = { .pieces = p->pieces, .catalog = p->model->catalog, .files = files,
         .nfiles = (size_t)p->model->nsrc + p->model->nmore, .from = p->from, .to = p->to };
     struct page page;
     page_init(&page, stdout);

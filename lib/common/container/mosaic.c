@@ -23,8 +23,8 @@ struct placed_tile {
 enum { TILE_WORDS = sizeof(struct placed_tile) / sizeof(uint64_t) };
 
 struct mosaic_placed {
-    const char *name, *shown;   /* borrowed from the catalog's memory; shown: see struct mosaic_tensor */
-    const uint8_t *packed;      /* its shape; likewise */
+    const char *name, *shown;   /* shown: see struct mosaic_tensor */
+    const uint8_t *packed;      /* its shape */
     const uint64_t *grid;
     uint64_t at, nbytes;        /* in the made file */
     size_t first, n;            /* the word of its first tile; tiles */
@@ -33,8 +33,15 @@ struct mosaic_placed {
     bool ordered;               /* each tile ends before the next one begins */
 };
 
+/* Memory that lives as long as the mosaic. */
+struct mosaic_block {
+    struct mosaic_block *next;
+    _Alignas(8) uint8_t bytes[];
+};
+
 struct mosaic {
-    struct catalog *catalog;
+    struct catalog *catalog;            /* until mosaic_source() */
+    struct mosaic_block *blocks;        /* owned */
     struct mosaic_placed *tensor;       /* owned */
     size_t n, room;
     uint64_t *words;            /* the tiles; owned */
@@ -72,6 +79,10 @@ mosaic_free(struct mosaic *m)
 {
     if (!m)
         return;
+    for (struct mosaic_block *next; m->blocks; m->blocks = next) {
+        next = m->blocks->next;
+        free(m->blocks);
+    }
     free(m->tensor);
     free(m->words);
     free(m);
@@ -82,12 +93,18 @@ mosaic_free(struct mosaic *m)
 static void *
 mosaic_copy(struct mosaic *m, const void *p, size_t n, struct err *err)
 {
-    void *copy = catalog_alloc(m->catalog, n + 1, err);
-    if (copy && n != 0)
-        memcpy(copy, p, n);
-    if (copy)
-        ((char *)copy)[n] = '\0';
-    return copy;
+    struct mosaic_block *block = NULL;
+    if (budget_bytes(catalog_budget(m->catalog), sizeof *block + n + 1, "names and shapes", err)
+        && !(block = malloc(sizeof *block + n + 1)))
+        err_memory(err, sizeof *block + n + 1);
+    if (!block)
+        return NULL;
+    block->next = m->blocks;
+    m->blocks = block;
+    if (n != 0)
+        memcpy(block->bytes, p, n);
+    block->bytes[n] = '\0';
+    return block->bytes;
 }
 
 static bool
@@ -493,12 +510,82 @@ mosaic_drop(const void *of, uint64_t from, uint64_t to)
     }
 }
 
+/* --- where tiles lie */
+
+static uint64_t
+begin_of_placed(const void *of, size_t i)
+{
+    return ((const struct mosaic *)of)->tensor[i].at + 1;
+}
+
+/* Returns the tensor of the mosaic that is this one of the catalog. Of empty ones, which share a place, any has no tiles. */
+static const struct mosaic_placed *
+placed_of(const struct mosaic *m, const struct tensor *t)
+{
+    for (size_t k = search_end_after(m, m->n, begin_of_placed, t->extent.at); k < m->n && m->tensor[k].at == t->extent.at; k++)
+        if (m->tensor[k].nbytes == t->extent.nbytes)
+            return &m->tensor[k];
+    return NULL;
+}
+
+/* Returns the number of bytes that a tile has before byte `at` of its tensor. */
+static uint64_t
+bytes_before(const struct tile_rows *r, uint64_t at)
+{
+    uint64_t i = row_after(r, at), n = i * r->run;
+    if (i < r->count && row_at(r, i) < at)
+        n += at - row_at(r, i);
+    return n;
+}
+
+static bool
+mosaic_next_tile(const void *of, const struct tensor *t, uint64_t from, uint64_t to, size_t *i, struct catalog_tile *tile)
+{
+    const struct mosaic *m = of;
+    const struct mosaic_placed *p = placed_of(m, t);
+    if (!p || *i >= p->n)
+        return false;
+    for (size_t k = num_max(*i, first_tile(m, p, from)); k < p->n && tile_at(m, p, k)->begin < to; k++) {
+        const struct placed_tile *this = tile_at(m, p, k);
+        const struct tile_rows r = rows_of(p, this);
+        uint64_t a = bytes_before(&r, from), b = bytes_before(&r, to);
+        if (a == b)
+            continue;
+        *tile = (struct catalog_tile){ .file = this->file, .at = this->at + a, .nbytes = b - a, .skip = a, .from = this->box,
+            .size = this->box + p->axes, .axes = p->axes, .gaps = this->layout != NULL };
+        if (tile->gaps) {
+            tile->at = this->at;
+            tile->nbytes = r.run * r.count;
+        }
+        *i = k + 1;
+        return true;
+    }
+    return false;
+}
+
+static uint64_t
+mosaic_place(const void *of, const struct tensor *t, size_t i, uint64_t byte, uint64_t *run)
+{
+    const struct mosaic *m = of;
+    const struct mosaic_placed *p = placed_of(m, t);
+    const struct tile_rows r = rows_of(p, tile_at(m, p, i));
+    *run = r.run - byte % r.run;
+    return row_at(&r, byte / r.run) + byte % r.run;
+}
+
 /* --- the file */
+
+static void
+mosaic_close(void *of)
+{
+    mosaic_free(of);
+}
 
 bool
 mosaic_source(struct source **src, struct mosaic *m, struct source *const *files, uint32_t n, const char *shown, struct err *err)
 {
-    const struct made_bytes made = { .read = mosaic_read, .drop = mosaic_drop, .of = m };
+    const struct made_bytes made = { .read = mosaic_read, .drop = mosaic_drop, .close = mosaic_close, .of = m };
+    const struct catalog_tiles tiles = { .next = mosaic_next_tile, .place = mosaic_place, .of = m, .file = n };
     m->files = mosaic_copy(m, files, n * sizeof *files, err);
     if (!m->files)
         return false;
@@ -509,28 +596,5 @@ mosaic_source(struct source **src, struct mosaic *m, struct source *const *files
         if (!catalog_add(m->catalog, &t, err))
             return false;
     }
-    return source_of_made(src, &made, m->size, shown, err);
-}
-
-static uint64_t
-begin_of_placed(const void *of, size_t i)
-{
-    return ((const struct mosaic *)of)->tensor[i].at + 1;
-}
-
-bool
-mosaic_piece(const struct mosaic *m, const struct tensor *t, size_t i, struct mosaic_piece *piece)
-{
-    for (size_t k = search_end_after(m, m->n, begin_of_placed, t->extent.at); k < m->n && m->tensor[k].at == t->extent.at; k++) {
-        const struct mosaic_placed *p = &m->tensor[k];
-        if (p->nbytes != t->extent.nbytes || i >= p->n)
-            continue;
-        const struct placed_tile *tile = tile_at(m, p, i);
-        *piece = (struct mosaic_piece){ .file = tile->file, .at = tile->at, .nbytes = dtype_facts(p->dtype)->bytes,
-            .from = tile->box, .size = tile->box + p->axes, .axes = p->axes, .gaps = tile->layout != NULL };
-        for (uint32_t d = 0; d < p->axes; d++)
-            piece->nbytes *= piece->size[d];
-        return true;
-    }
-    return false;
+    return catalog_add_tiles(m->catalog, &tiles, err) && source_of_made(src, &made, m->size, shown, err);
 }

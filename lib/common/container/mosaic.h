@@ -32,7 +32,7 @@ struct mosaic_tile {
 };
 
 /* Makes an empty mosaic, whose tensors go to the catalog. NULL on failure. It takes 32 bytes and 16 for each
- * axis for a tile, charged to the catalog's budget. Free it after the source is closed. */
+ * axis for a tile, charged to the catalog's budget. Free it unless mosaic_source() succeeds. */
 struct mosaic *mosaic_new(struct catalog *catalog, struct err *err);
 void mosaic_free(struct mosaic *m);             /* NULL is allowed */
 
@@ -45,20 +45,9 @@ bool mosaic_add(struct mosaic *m, const struct mosaic_tile *tile, struct err *er
 /* Ends it. Of tiles with the same box the first counts. Fails with ERR_MALFORMED unless the tiles fill the tensor without overlap. */
 bool mosaic_end(struct mosaic *m, struct err *err);
 
-/* Adds the tensors to the catalog, as those of file n, and makes their source, which comes after the n files that it borrows. */
+/* Adds the tensors to the catalog, as those of file n, and makes their source, which comes after the n files that it borrows. The
+ * source then owns the mosaic. */
 bool mosaic_source(struct source **src, struct mosaic *m, struct source *const *files, uint32_t n, const char *shown,
     struct err *err);
-
-/* A run of bytes of a tile: of which tensor bytes it is part, and where it lies. */
-struct mosaic_piece {
-    uint32_t file;
-    uint64_t at, nbytes;        /* in the file; with gaps, if it has a layout */
-    const uint64_t *from, *size;        /* the box; borrowed */
-    uint32_t axes;
-    bool gaps;
-};
-
-/* Returns the tiles of tensor t of the catalog; sets *piece to tile i. False after the last. */
-bool mosaic_piece(const struct mosaic *m, const struct tensor *t, size_t i, struct mosaic_piece *piece);
 
 #endif

@@ -34,7 +34,7 @@ add_tensors(struct catalog *all, const struct catalog *of, uint32_t first, struc
         check.extent.file += first;
         ok = catalog_add_check(all, &check.extent, check.crc, err);
     }
-    return ok;
+    return ok && catalog_copy_tiles(all, of, first, err);
 }
 
 /* Returns true if two values are bitwise equal. */

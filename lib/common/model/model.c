@@ -279,12 +279,33 @@ model_end(const struct model *m)
     return num_max(end, num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end));
 }
 
+/* Opens a file that the user named. If it is one of the files of a checkpoint, says how the whole model is read. */
+static bool
+add_named(struct model *m, const char *path, bool pipe_ok, struct err *err)
+{
+    char shown[STR_SHOWN], *dir = NULL;
+    bool ok = add_file(m, path, pipe_ok, err);
+    if (path && !m->inputs.fetch)
+        dir = sharded_of_file(path);
+    if (dir)
+        str_shown(shown, dir, strlen(dir));
+    if (dir && ok)
+        catalog_tell(m->catalog, "one file of the checkpoint of a training job, whose directory is read as the whole model: %s", shown);
+    else if (dir && err->kind == ERR_UNSAFE && strstr(err->text, "references torch.distributed.")) {
+        err->kind = ERR_UNSUPPORTED;
+        snprintf(err->text, sizeof err->text, "shard of a checkpoint, which holds a part of each tensor: give the directory: %s", shown);
+        err->at = ERR_NO_OFFSET;
+    }
+    free(dir);
+    return ok;
+}
+
 static bool
 open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 {
     if (path && str_ends(path, ".index.json"))
         return open_index(m, path, err);
-    if ((path && !m->inputs.fetch && !candidates_check_parallel(path, err)) || !add_file(m, path, pipe_ok, err))
+    if ((path && !m->inputs.fetch && !candidates_check_parallel(path, err)) || !add_named(m, path, pipe_ok, err))
         return false;
     source_promise(m->src[0], model_end(m));
     return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, err))
@@ -401,6 +422,17 @@ open_checkpoint(struct model *m, const char *dir, const struct model_options *op
     free(folder);
     free(path);
     return ok;
+}
+
+bool
+model_is_checkpoint(const char *dir)
+{
+    struct sharded *found = NULL;
+    struct err ignored;
+    err_init(&ignored);
+    bool is = !sharded_find(&found, dir, &ignored) || found;
+    sharded_free(found);
+    return is;
 }
 
 /* Fails if all tensors of the model are empty, as a trainer writes them that keeps the weights in the checkpoint beside it. */

@@ -228,6 +228,36 @@ add_scheme(struct page *j, const struct summary *s)
     add_phrase(j, "detail", s, summary_add_detail);
 }
 
+/* Adds what the directory of a training job holds; nothing for other models. */
+static void
+add_checkpoint(struct page *j, const struct catalog_checkpoint *c)
+{
+    if (!c)
+        return;
+    ndjson_object(j, "checkpoint");
+    ndjson_text(j, "kind", c->kind);
+    ndjson_text(j, "step", c->step);
+    ndjson_known(j, "ranks", c->ranks != 0, c->ranks);
+    ndjson_array(j, "states");
+    ndjson_text(j, NULL, "model");
+    if (c->master)
+        ndjson_text(j, NULL, "master");
+    if (c->all)
+        ndjson_text(j, NULL, "all");
+    ndjson_array_end(j);
+    ndjson_array(j, "tops");
+    for (size_t i = 0; i < c->ntops; i++) {
+        ndjson_object(j, NULL);
+        ndjson_bytes(j, "name", c->top[i].name, c->top[i].name_len);
+        ndjson_u64(j, "tensors", c->top[i].tensors);
+        ndjson_u64(j, "read", c->top[i].read);
+        ndjson_u64(j, "bytes", c->top[i].nbytes);
+        ndjson_object_end(j);
+    }
+    ndjson_array_end(j);
+    ndjson_object_end(j);
+}
+
 static void
 add_object(struct page *j, const struct inspect *in, const struct summary *s)
 {
@@ -237,6 +267,7 @@ add_object(struct page *j, const struct inspect *in, const struct summary *s)
     ndjson_u64(j, "files", in->nfiles);
     ndjson_text(j, "format", container->format);
     ndjson_known(j, "version", container->version != 0, container->version);
+    add_checkpoint(j, container->checkpoint);
     add_scheme(j, s);
     add_counts(j, s);
     add_sizes(j, in, s);

@@ -77,6 +77,24 @@ add_format(struct str *out, const struct inspect *in)
 }
 
 static void
+add_checkpoint(struct str *out, const struct catalog_checkpoint *c)
+{
+    char shown[STR_SHOWN], size[STR_SIZE];
+    if (!c)
+        return;
+    str_format(out, PAGE_LABEL "%s", "Checkpoint", c->kind);
+    if (c->ranks != 0)
+        str_format(out, ", %" PRIu64 " rank%s", c->ranks, str_plural(c->ranks));
+    str_format(out, "%s%s\n", c->step ? ", " : "", c->step ? c->step : "");
+    for (size_t i = 0; i < c->ntops; i++) {
+        const struct catalog_top *top = &c->top[i];
+        str_format(out, PAGE_LABEL "%s: %" PRIu64 " tensor%s (%s)%s\n", i == 0 ? "Saved" : "", str_shown(shown, top->name, top->name_len),
+            top->tensors, str_plural(top->tensors), str_size(size, top->nbytes), top->read == 0 ? ", left out" : "");
+    }
+    str_format(out, PAGE_LABEL "--state model%s%s\n", "Can be read", c->master ? ", master" : "", c->all ? ", all" : "");
+}
+
+static void
 add_scheme(struct page *page, const struct summary *s)
 {
     struct str *out = &page->text;
@@ -247,6 +265,7 @@ inspect_text(struct page *page, const struct inspect *in, struct err *err)
         if (in->heading)
             page_heading(page, in->heading, in->first);
         add_format(&page->text, in);
+        add_checkpoint(&page->text, catalog_facts_of(in->catalog)->checkpoint);
         add_gguf(page, in);
         add_image(page, in->image);
         add_scheme(page, &s);

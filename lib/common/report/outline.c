@@ -33,16 +33,26 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     return s;
 }
 
-/* Adds an input. */
+static void
+add_bytes(struct page *j, const struct outline *in, const struct tensor *t, uint32_t file, struct span s)
+{
+    ndjson_object(j, NULL);
+    ndjson_text(j, "file", in->files[file]);
+    ndjson_bytes(j, "tensor", t->name, t->name_len);
+    ndjson_u64(j, "offset", s.at);
+    ndjson_u64(j, "nbytes", s.len);
+    ndjson_object_end(j);
+}
+
+/* Adds an input: bytes of its file, or of the files with its pieces. */
 static void
 add_input(struct page *j, const struct outline *in, const struct tensor *t, struct span s)
 {
-    ndjson_object(j, NULL);
-    ndjson_text(j, "file", in->files[t->extent.file]);
-    ndjson_bytes(j, "tensor", t->name, t->name_len);
-    ndjson_u64(j, "offset", t->extent.at + s.at);
-    ndjson_u64(j, "nbytes", s.len);
-    ndjson_object_end(j);
+    struct catalog_tile tile;
+    for (size_t i = 0; catalog_next_tile(in->catalog, t, s.at, s.at + s.len, &i, &tile);)
+        add_bytes(j, in, t, tile.file, (struct span){ tile.at, tile.nbytes });
+    if (!catalog_is_made(in->catalog, t->extent.file))
+        add_bytes(j, in, t, t->extent.file, (struct span){ t->extent.at + s.at, s.len });
 }
 
 /* Adds the inputs of bytes [from, to) of a piece that is not COMPOSED. */
@@ -126,24 +136,27 @@ is_wanted(const struct outline *in, const struct piece *piece)
 /* --- files */
 
 static void
-need_until(uint64_t *after, const struct tensor *t, uint64_t end)
+need_until(uint64_t *after, const struct outline *in, const struct tensor *t, uint64_t end)
 {
+    struct catalog_tile tile;
     after[t->extent.file] = num_max(after[t->extent.file], end);
+    for (size_t i = 0; catalog_next_tile(in->catalog, t, 0, t->extent.nbytes, &i, &tile);)
+        after[tile.file] = num_max(after[tile.file], end);
 }
 
 /* Raises the offset of each file that a piece needs to the end of the piece. */
 static void
-add_needed_files(uint64_t *after, const struct piece *piece)
+add_needed_files(uint64_t *after, const struct outline *in, const struct piece *piece)
 {
     uint64_t end = piece->at + piece->nbytes;
     const struct piece *source;
     for (size_t i = 0; (source = piece_component(piece, i)) != NULL; i++) {
         for (unsigned p = 0; p < SCHEME_PARTS; p++)
             if (piece_input(source, p))
-                need_until(after, piece_input(source, p), end);
+                need_until(after, in, piece_input(source, p), end);
         const struct delta *delta = piece_delta(source);
         for (size_t k = 0; delta && delta->input(delta, k); k++)
-            need_until(after, delta->input(delta, k), end);
+            need_until(after, in, delta->input(delta, k), end);
     }
 }
 
@@ -154,8 +167,10 @@ add_files(struct page *j, const struct outline *in, struct err *err)
     if (!after)
         return err_memory(err, in->nfiles * sizeof *after);
     for (size_t i = 0; i < pieces_count(in->pieces); i++)
-        add_needed_files(after, pieces_at(in->pieces, i));
+        add_needed_files(after, in, pieces_at(in->pieces, i));
     for (size_t i = 0; i < in->nfiles; i++) {
+        if (catalog_is_made(in->catalog, (uint32_t)i))
+            continue;
         ndjson_begin(j);
         ndjson_text(j, "file", in->files[i]);
         ndjson_u64(j, "free_after", after[i]);

@@ -8,6 +8,7 @@
 /* Input of the report. All members are borrowed. */
 struct outline {
     const struct pieces *pieces;
+    const struct catalog *catalog;      /* of the inputs, for tensors that lie in several files */
     const char *const *files;           /* names of the model's files, as in messages */
     size_t nfiles;
     uint64_t from, to;                  /* range of the output to describe, in bytes */

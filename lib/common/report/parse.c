@@ -63,6 +63,31 @@ parse_add_model(struct page *page, const struct digests *d, const char *model)
     ndjson_end(page);
 }
 
+/* Adds where the parts of a tensor lie that no file holds as a whole. */
+static void
+add_tiles(struct page *j, const struct parse *in, const struct tensor *t)
+{
+    struct catalog_tile tile;
+    ndjson_array(j, "pieces");
+    for (size_t i = 0; catalog_next_tile(in->catalog, t, 0, t->extent.nbytes, &i, &tile);) {
+        ndjson_object(j, NULL);
+        ndjson_text(j, "file", in->files[tile.file]);
+        ndjson_u64(j, "offset", tile.at);
+        ndjson_u64(j, "nbytes", tile.nbytes);
+        ndjson_bool(j, "gaps", tile.gaps);
+        ndjson_array(j, "from");
+        for (uint32_t d = 0; d < tile.axes; d++)
+            ndjson_u64(j, NULL, tile.from[d]);
+        ndjson_array_end(j);
+        ndjson_array(j, "size");
+        for (uint32_t d = 0; d < tile.axes; d++)
+            ndjson_u64(j, NULL, tile.size[d]);
+        ndjson_array_end(j);
+        ndjson_object_end(j);
+    }
+    ndjson_array_end(j);
+}
+
 static void
 parse_add_tensor(struct page *j, const struct parse *in, size_t i, bool gguf)
 {
@@ -79,12 +104,15 @@ parse_add_tensor(struct page *j, const struct parse *in, size_t i, bool gguf)
     else
         ndjson_null(j, "ne");
     ndjson_text(j, "model", in->model);
-    ndjson_text(j, "file", in->nfiles > 1 || in->model ? in->files[t->extent.file] : NULL);
-    ndjson_u64(j, "offset", t->extent.at);
+    bool made = catalog_is_made(in->catalog, t->extent.file);
+    ndjson_text(j, "file", (in->nfiles > 1 || in->model) && !made ? in->files[t->extent.file] : NULL);
+    ndjson_known(j, "offset", !made, t->extent.at);
     ndjson_known(j, "nbytes", t->dtype != DTYPE_UNKNOWN, t->extent.nbytes);
     bool known = summary_parameters(&parameters, in->catalog, in->roles, i);
     ndjson_known(j, "parameters", known, parameters);
     add_purpose(j, in->roles, i);
+    if (made)
+        add_tiles(j, in, t);
     if (in->digests)
         add_digests(j, in->digests, i);
     ndjson_end(j);
@@ -111,13 +139,20 @@ tensor_at(const void *own, size_t i, uint64_t *nbytes)
     return *t;
 }
 
-/* Adds how a weight is quantized, or what a companion is to its weight. */
+/* Adds how a weight is quantized, or what a companion is to its weight; in a checkpoint of several ranks, the number of pieces. */
 static enum screen_style
 add_shown_purpose(struct str *cell, const void *own, size_t i)
 {
     const struct parse *in = own;
     char label[SUMMARY_LABEL];
     enum role role = roles_role(in->roles, i);
+    const struct tensor *t = catalog_at(in->catalog, i);
+    struct catalog_tile tile;
+    size_t n = 0;
+    for (size_t k = 0; catalog_next_tile(in->catalog, t, 0, t->extent.nbytes, &k, &tile);)
+        n++;
+    if (n != 0 && role == ROLE_PLAIN)
+        str_format(cell, "%zu piece%s", n, str_plural(n));
     if (role == ROLE_WEIGHT) {
         str_text(cell, summary_label(label, roles_owner(in->roles, i)));
         return SCREEN_KIND;

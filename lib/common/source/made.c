@@ -26,10 +26,18 @@ made_drop(struct source_layer *l, uint64_t from, uint64_t to)
     made->drop(made->of, from, to);
 }
 
+static void
+made_close(struct source_layer *l)
+{
+    const struct made_bytes *made = &((const struct made_layer *)l)->made;
+    made->close(made->of);
+    layer_free(l);
+}
+
 static const struct layer_kind made_kind = {
     .seekable = true,
     .some = made_some,
-    .close = layer_free,
+    .close = made_close,
     .drop = made_drop,
 };
 

@@ -9,10 +9,12 @@ struct made_bytes {
     bool (*read)(const void *of, uint64_t at, void *buf, size_t n, struct err *err);
     /* Tells that bytes [from, to) will not be read again. */
     void (*drop)(const void *of, uint64_t from, uint64_t to);
-    const void *of;             /* borrowed until the source is closed */
+    /* Frees `of`. */
+    void (*close)(void *of);
+    void *of;                   /* owned by the source once it is made */
 };
 
-/* Makes a seekable source of `size` bytes. Copies `made` and `shown`, the name in messages. Fails with ERR_MEMORY. The caller
+/* Makes a seekable source of `size` bytes. Copies `made` and `shown`, the name in messages. Fails with ERR_MEMORY; `of` is then still the caller's. The caller
  * closes it. */
 bool source_of_made(struct source **src, const struct made_bytes *made, uint64_t size, const char *shown, struct err *err);
 

@@ -65,9 +65,7 @@ open_parts(struct consolidated *c)
     }
     ok = ok && sharded_check_files(c->s, &all, c->err);
     for (unsigned i = 0; ok && i < c->n; i++)
-        ok = sharded_open(c->s, all.name[i], &c->file[i], c->err)
-            && (torch_file_open(&c->f[i], c->s->src[i], c->s->how, catalog_budget(c->s->catalog), c->err)
-                || err_in_file(c->err, source_name(c->s->src[i])));
+        ok = sharded_torch(c->s, &c->f[i], all.name[i], &c->file[i], c->err);
     names_clear(&all);
     c->s->ranks = c->n;
     return ok;

@@ -23,6 +23,19 @@ dcp_probe(const struct sharded *s)
     return sharded_has(s, ".metadata");
 }
 
+/* Returns true for the name of a rank's file, __R_I.distcp, and raises *ranks above R. */
+static bool
+dcp_file_rank(const char *name, uint64_t *ranks)
+{
+    size_t n = strlen(name);
+    if (strncmp(name, "__", 2) != 0 || !str_strip(name, &n, ".distcp"))
+        return false;
+    uint64_t rank = strtoull(name + 2, NULL, 10);
+    if (rank >= *ranks && rank < UINT32_MAX)
+        *ranks = rank + 1;
+    return true;
+}
+
 /* --- .metadata */
 
 static bool
@@ -85,25 +98,51 @@ read_paths(struct dcp *d, const struct pickle_value *paths)
     return true;
 }
 
+static const char *
+name_of_file(const void *of, uint32_t i, size_t *n)
+{
+    const char *name = ((const struct dcp *)of)->files.name[i];
+    *n = strlen(name);
+    return name;
+}
+
+/* Numbers the file of a chunk; UINT32_MAX if its name is not that of a file in the directory. */
+static bool
+number_file(struct dcp *d, const struct pickle_value *info, uint32_t *file)
+{
+    const struct pickle_value *path = object_attribute(d->f.pickle, info, "relative_path");
+    bool again;
+    *file = UINT32_MAX;
+    if (!path || path->kind != PICKLE_TEXT || !sharded_is_component((const char *)path->of.text, path->n))
+        return true;
+    *file = (uint32_t)d->files.n;
+    return table_find(&d->by_name, name_of_file, d, (const char *)path->of.text, path->n, file)
+        || (names_add(&d->files, (const char *)path->of.text, path->n, d->err)
+            && table_add(&d->by_name, name_of_file, d, (const char *)path->of.text, path->n, file, &again, d->err));
+}
+
 /* Finds where the chunks of the selected tensors are stored. */
 static bool
 read_places(struct dcp *d, const struct pickle_value *storage)
 {
     struct pickle_walk walk = { 0 };
     struct pickle_value *index, *info;
+    uint32_t file;
     if (!storage || storage->kind != PICKLE_DICT)
         return dcp_bad(d, "it has no storage_data");
     while (pickle_next(d->f.pickle, storage, &walk, &index, &info)) {
         if (!object_is(index, "MetadataIndex") || !object_is(info, "_StorageInfo"))
             return dcp_bad(d, "storage_data has an entry of another kind");
         const struct dcp_key *key = find_key(d, object_attribute(d->f.pickle, index, "fqn"));
+        if (!number_file(d, info, &file))
+            return false;
         if (!key || !key->selected)
             continue;
         struct dcp_place *place = array_grow(d->place, d->nplaces, &d->room_places, sizeof *place, d->err);
         if (!place)
             return false;
         d->place = place;
-        place[d->nplaces++] = (struct dcp_place){ .key = (uint32_t)(key - d->key), .info = info,
+        place[d->nplaces++] = (struct dcp_place){ .key = (uint32_t)(key - d->key), .file = file, .info = info,
             .offset = object_attribute(d->f.pickle, index, "offset") };
     }
     return true;
@@ -168,7 +207,8 @@ add_chunk(struct dcp *d, const struct dcp_chunk *c)
         return err_in_file(d->err, source_name(whole));
     }
     bool ok = source_within(&src, whole, c->at, c->nbytes, source_name(whole), d->err)
-        && torch_file_open(&f, src, d->s->how, &budget, d->err) && torch_file_tensor(&f, f.root, c->key, &t, d->err);
+        && torch_file_open(&f, src, d->s->how, &budget, d->err)
+        && torch_file_checks(&f, d->s->catalog, c->file, c->at, d->err) && torch_file_tensor(&f, f.root, c->key, &t, d->err);
     if (ok && (t.rank != c->rank || memcmp(t.shape, c->size, c->rank * sizeof *c->size) != 0))
         ok = chunk_bad(d, c->key, whole, "a stored chunk has another shape than .metadata declares");
     if (ok && t.dtype != c->dtype)
@@ -186,10 +226,10 @@ add_chunk(struct dcp *d, const struct dcp_chunk *c)
 
 /* Reads where a chunk is stored. */
 static bool
-read_info(struct dcp *d, struct dcp_chunk *c, const struct pickle_value *info)
+read_info(struct dcp *d, struct dcp_chunk *c, const struct dcp_place *place)
 {
     const struct pickle *k = d->f.pickle;
-    const struct pickle_value *path = object_attribute(k, info, "relative_path"), *at = object_attribute(k, info, "offset"),
+    const struct pickle_value *info = place->info, *at = object_attribute(k, info, "offset"),
         *length = object_attribute(k, info, "length"), *made = object_attribute(k, info, "transform_descriptors");
     char shown[PICKLE_SHOWN];
     struct pickle_walk walk = { 0 };
@@ -200,13 +240,9 @@ read_info(struct dcp *d, struct dcp_chunk *c, const struct pickle_value *info)
             first ? pickle_quoted(shown, word->of.text, word->n) : "unknown");
         return err_in_file(d->err, d->file);
     }
-    if (!path || path->kind != PICKLE_TEXT || !sharded_is_component((const char *)path->of.text, path->n) || !at
-        || !object_count(at, &c->at) || !length || !object_count(length, &c->nbytes))
+    if (place->file == UINT32_MAX || !at || !object_count(at, &c->at) || !length || !object_count(length, &c->nbytes))
         return chunk_bad(d, c->key, NULL, "storage_data has no name of a file in this directory with an offset and a length");
-    char *name = strndup((const char *)path->of.text, path->n);
-    bool ok = (name || err_memory(d->err, path->n)) && sharded_open(d->s, name, &c->file, d->err);
-    free(name);
-    return ok;
+    return sharded_open(d->s, d->files.name[place->file], &c->file, d->err);
 }
 
 static bool
@@ -224,22 +260,47 @@ read_chunk(struct dcp *d, const struct dcp_key *key, struct dcp_chunk *c, const 
     const struct dcp_place want = { .key = (uint32_t)(key - d->key), .offset = from }, *place = NULL;
     if (!*empty && d->nplaces != 0)
         place = bsearch(&want, d->place, d->nplaces, sizeof *place, compare_places);
-    return *empty || (place ? read_info(d, c, place->info) : chunk_bad(d, c->key, NULL, "storage_data does not have one of its chunks"));
+    return *empty || (place ? read_info(d, c, place) : chunk_bad(d, c->key, NULL, "storage_data does not have one of its chunks"));
 }
 
-static bool
-read_dtype(struct dcp *d, struct dcp_chunk *c, const struct pickle_value *properties)
+/* Returns the type that the metadata of a tensor name, or NULL. */
+static const struct pickle_value *
+type_of(const struct dcp *d, const struct pickle_value *meta)
 {
-    const struct pickle_value *state = NULL;
-    char shown[PICKLE_SHOWN];
+    const struct pickle_value *properties = object_attribute(d->f.pickle, meta, "properties"), *state = NULL;
     if (properties)
         state = object_state(d->f.pickle, properties);
     if (!state || state->kind != PICKLE_TUPLE || state->n < 5 || state->of.item[0]->kind != PICKLE_GLOBAL
         || state->of.item[0]->of.name->facts.role != GLOBAL_DTYPE)
+        return NULL;
+    return state->of.item[0];
+}
+
+static bool
+read_dtype(struct dcp *d, struct dcp_chunk *c, const struct pickle_value *meta)
+{
+    const struct pickle_value *type = type_of(d, meta);
+    char shown[PICKLE_SHOWN];
+    if (!type)
         return chunk_bad(d, c->key, NULL, "it has no type");
-    c->dtype = state->of.item[0]->of.name->facts.type->dtype;
+    c->dtype = type->of.name->facts.type->dtype;
     return c->dtype != DTYPE_UNKNOWN || err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "type %s is not supported", c->key,
-        pickle_shown(shown, state->of.item[0]));
+        pickle_shown(shown, type));
+}
+
+uint64_t
+dcp_nbytes(const struct dcp *d, const struct dcp_key *key)
+{
+    const struct pickle_value *type = type_of(d, key->meta), *size = object_attribute(d->f.pickle, key->meta, "size");
+    uint64_t shape[LAYOUT_RANK], n;
+    uint32_t rank;
+    if (!type || !size || !object_counts(d->f.pickle, size, shape, &rank))
+        return 0;
+    n = type->of.name->facts.type->item;
+    for (uint32_t i = 0; i < rank; i++)
+        if (!num_mul(&n, n, shape[i]))
+            return 0;
+    return n;
 }
 
 static bool
@@ -258,7 +319,7 @@ add_tensor(struct dcp *d, const struct dcp_key *key, struct str *name)
         return err_memory(d->err, name->room);
     const struct mosaic_tensor t = { .name = name->p, .name_len = (uint32_t)name->len, .shown = c.key, .grid = shape, .axes = c.rank };
     struct mosaic_tensor tensor = t;
-    bool ok = read_dtype(d, &c, object_attribute(k, key->meta, "properties"));
+    bool ok = read_dtype(d, &c, key->meta);
     tensor.dtype = c.dtype;
     ok = ok && mosaic_begin(d->s->mosaic, &tensor, d->err);
     struct pickle_walk walk = { 0 };
@@ -272,21 +333,33 @@ add_tensor(struct dcp *d, const struct dcp_key *key, struct str *name)
 
 /* --- the checkpoint */
 
-/* Checks that all files of the selected chunks are there. */
+/* Checks that all files of the selected chunks are there, and warns of files that no tensor is in. */
 static bool
 check_files(struct dcp *d)
 {
     struct names files = { 0 };
-    bool ok = true;
-    for (size_t i = 0; ok && i < d->nplaces; i++) {
-        const struct pickle_value *path = object_attribute(d->f.pickle, d->place[i].info, "relative_path");
-        if (path && path->kind == PICKLE_TEXT && sharded_is_component((const char *)path->of.text, path->n)
-            && (files.n == 0 || strcmp(files.name[files.n - 1], "") != 0))
-            ok = names_add(&files, (const char *)path->of.text, path->n, d->err);
-    }
+    const char *first = NULL;
+    uint32_t n = 0, file;
+    bool ok = true, *used = calloc(d->files.n + 1, sizeof *used);
+    for (size_t i = 0; used && i < d->nplaces; i++)
+        if (d->place[i].file != UINT32_MAX)
+            used[d->place[i].file] = true;
+    for (size_t i = 0; used && ok && i < d->files.n; i++)
+        if (used[i])
+            ok = names_add(&files, d->files.name[i], strlen(d->files.name[i]), d->err);
+    free(used);
     names_sort(&files);
-    ok = ok && sharded_check_files(d->s, &files, d->err);
+    ok = (used || err_memory(d->err, d->files.n)) && ok && sharded_check_files(d->s, &files, d->err);
     names_clear(&files);
+    for (size_t i = 0; ok && i < d->s->names.n; i++) {
+        const char *name = d->s->names.name[i];
+        if (dcp_file_rank(name, &d->s->ranks) && !table_find(&d->by_name, name_of_file, d, name, strlen(name), &file) && n++ == 0)
+            first = name;
+    }
+    char shown[STR_SHOWN];
+    if (n != 0)
+        catalog_warn(d->s->catalog, ".metadata does not list %" PRIu32 " of the .distcp files (the first is %s): they are of another save, or "
+            "hold no tensors", n, str_shown(shown, first, strlen(first)));
     return ok;
 }
 
@@ -336,6 +409,8 @@ dcp_read(struct sharded *s, struct err *err)
             ok = add_tensor(&d, &d.key[i], &name);
     torch_file_clear(&d.f);
     table_clear(&d.table);
+    table_clear(&d.by_name);
+    names_clear(&d.files);
     str_clear(&name);
     free(d.key);
     free(d.place);
@@ -348,18 +423,12 @@ const struct sharded_format sharded_dcp = { .kind = "dcp", .all = true, .root = 
 /* --- without .metadata */
 
 static bool
-is_rank_file(const char *name)
-{
-    size_t n = strlen(name);
-    return strncmp(name, "__", 2) == 0 && str_strip(name, &n, ".distcp");
-}
-
-static bool
 incomplete_probe(const struct sharded *s)
 {
+    uint64_t ranks = 0;
     bool found = false;
     for (size_t i = 0; i < s->names.n; i++)
-        found = found || is_rank_file(s->names.name[i]);
+        found = found || dcp_file_rank(s->names.name[i], &ranks);
     return found;
 }
 

@@ -13,7 +13,7 @@ struct dcp_key {
 
 /* Where a chunk is stored. */
 struct dcp_place {
-    uint32_t key;
+    uint32_t key, file;         /* file: of dcp.files; UINT32_MAX: its name is none */
     const struct pickle_value *offset, *info;
 };
 
@@ -27,6 +27,8 @@ struct dcp {
     struct table table;         /* of their names */
     struct dcp_place *place;    /* nplaces; owned */
     size_t nplaces, room_places;
+    struct names files;         /* that storage_data names, also for tensors that are not selected */
+    struct table by_name;       /* of these */
     uint32_t cut;               /* components of a path that are not part of the name */
     size_t root;                /* bytes of the name that --root removes */
     bool full;                  /* the name is the key */
@@ -34,6 +36,9 @@ struct dcp {
 
 /* Selects the tensors to write, and notes the others. Fails with ERR_UNSUPPORTED if there are none, ERR_USAGE if none is under --root. */
 bool dcp_select(struct dcp *d);
+
+/* Returns the size of a tensor, 0 if its metadata do not tell. */
+uint64_t dcp_nbytes(const struct dcp *d, const struct dcp_key *key);
 
 /* Appends the output name of a selected tensor. */
 void dcp_name(const struct dcp *d, const struct dcp_key *key, struct str *name);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "container/sharded/dcp_priv.h"
 
 /* The keys under which trainers store the weights, in the order in which they are tried. */
@@ -132,34 +133,56 @@ is_under(const struct pickle_value *name, const char *root)
     return name->n >= n && memcmp(name->of.text, root, n) == 0 && (name->n == n || name->of.text[n] == '.');
 }
 
+enum { TOPS_MAX = 32 };                 /* first components that are told apart */
+
+/* Counts the tensors under each first component. */
+static bool
+count_tops(struct dcp *d)
+{
+    struct catalog_top top[TOPS_MAX] = { 0 }, *kept;
+    size_t n = 0;
+    for (size_t i = 0; i < d->nkeys; i++) {
+        const struct dcp_key *key = &d->key[i];
+        struct path_word word = first_word(key);
+        size_t k = 0;
+        while (k < n && (top[k].name_len != word.n || memcmp(top[k].name, word.p, word.n) != 0))
+            k++;
+        if (!key->meta || k == TOPS_MAX)
+            continue;
+        if (k == n)
+            top[n++] = (struct catalog_top){ .name = word.p, .name_len = word.n };
+        top[k].tensors++;
+        top[k].read += key->selected;
+        if (!num_add(&top[k].nbytes, top[k].nbytes, dcp_nbytes(d, key)))
+            top[k].nbytes = UINT64_MAX;
+    }
+    d->s->top = kept = catalog_alloc(d->s->catalog, n * sizeof *kept, d->err);
+    if (!kept)
+        return false;
+    for (; d->s->ntops < n; d->s->ntops++) {
+        struct catalog_top *to = &kept[d->s->ntops];
+        char *name = catalog_alloc(d->s->catalog, top[d->s->ntops].name_len + 1, d->err);
+        if (!name)
+            return false;
+        *to = top[d->s->ntops];
+        to->name = memcpy(name, to->name, to->name_len);
+    }
+    return true;
+}
+
 /* Notes what is left out, by first component. */
 static void
 note_others(const struct dcp *d)
 {
-    enum { MOST = 32 };
-    struct { struct path_word top; uint64_t n; } seen[MOST];
-    size_t nseen = 0;
-    for (size_t i = 0; i < d->nkeys; i++) {
-        struct path_word top = first_word(&d->key[i]);
-        size_t k = 0;
-        if (!d->key[i].meta || d->key[i].selected)
-            continue;
-        while (k < nseen && (seen[k].top.n != top.n || memcmp(seen[k].top.p, top.p, top.n) != 0))
-            k++;
-        if (k == MOST)
-            continue;
-        if (k == nseen)
-            seen[nseen++].n = 0;
-        seen[k].top = top;
-        seen[k].n++;
-    }
-    for (size_t k = 0; k < nseen; k++) {
+    for (size_t k = 0; k < d->s->ntops; k++) {
+        const struct catalog_top *top = &d->s->top[k];
         char shown[STR_SHOWN];
-        str_shown(shown, seen[k].top.p, seen[k].top.n);
-        if (is_other(seen[k].top))
-            catalog_tell(d->s->catalog, "left out: %" PRIu64 " tensors of %s", seen[k].n, shown);
-        else
-            catalog_warn(d->s->catalog, "left out: %" PRIu64 " tensors of %s (--root %s reads them)", seen[k].n, shown, shown);
+        uint64_t left = top->tensors - top->read;
+        str_shown(shown, top->name, top->name_len);
+        if (left != 0 && is_other((struct path_word){ top->name, top->name_len }))
+            catalog_tell(d->s->catalog, "left out: %" PRIu64 " tensors of %s", left, shown);
+        else if (left != 0)
+            catalog_warn(d->s->catalog, "left out: %" PRIu64 " tensors of %s (--root %s reads them)", left, shown, shown);
     }
 }
 
@@ -187,6 +210,8 @@ dcp_select(struct dcp *d)
     if (n == 0)
         return err_set(d->err, ERR_UNSUPPORTED, "the checkpoint has no weights of a model, only state of the training; --root PATH reads "
             "what is under PATH");
+    if (!count_tops(d))
+        return false;
     if (!d->full)
         note_others(d);
     return true;

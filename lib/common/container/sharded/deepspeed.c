@@ -122,10 +122,7 @@ open_states(struct deepspeed *d)
     for (size_t i = 0; i < d->s->names.n && !single && d->stage == 0; i++)
         if (strncmp(d->s->names.name[i], "zero_pp_rank_", strlen("zero_pp_rank_")) == 0 && str_ends(d->s->names.name[i], "_model_states.pt"))
             d->stage = 3;
-    struct source *src = NULL;
-    if (sharded_open(d->s, d->stage == 3 ? first : one, &d->states_file, d->err))
-        src = d->s->src[d->states_file];
-    return src && (torch_file_open(&d->states, src, d->s->how, catalog_budget(d->s->catalog), d->err) || err_in_file(d->err, source_name(src)));
+    return sharded_torch(d->s, &d->states, d->stage == 3 ? first : one, &d->states_file, d->err);
 }
 
 static bool
@@ -214,9 +211,7 @@ add_fragments(struct deepspeed *d, const struct ds_output *o, const struct pickl
         uint32_t file = 0;
         struct torch_file f = { 0 };
         snprintf(file_name, sizeof file_name, "zero_pp_rank_%" PRIu64 "_mp_rank_00_model_states.pt", r);
-        ok = sharded_open(d->s, file_name, &file, d->err)
-            && (torch_file_open(&f, d->s->src[file], d->s->how, catalog_budget(d->s->catalog), d->err)
-                || err_in_file(d->err, source_name(d->s->src[file])))
+        ok = sharded_torch(d->s, &f, file_name, &file, d->err)
             && add_fragment(d, &f, file, o->shown, object_item(f.pickle, object_item(f.pickle, f.root, "frozen_param_fragments"), key),
                 dtype, &at, numel);
         torch_file_clear(&f);

@@ -244,9 +244,8 @@ check_mapping(struct deepspeed *d, const struct optim *o, const struct pickle_va
 static bool
 open_rank(struct deepspeed *d, struct optim *o, const char *name)
 {
-    return sharded_open(d->s, name, &o->file, d->err)
-        && ((torch_file_open(&o->f, d->s->src[o->file], d->s->how, catalog_budget(d->s->catalog), d->err) && read_optim(d, o))
-            || err_in_file(d->err, source_name(d->s->src[o->file])));
+    return sharded_torch(d->s, &o->f, name, &o->file, d->err)
+        && (read_optim(d, o) || err_in_file(d->err, source_name(d->s->src[o->file])));
 }
 
 /* Checks the mappings of a rank, whose groups begin at base[]; adds the lengths of its vectors to these. */

@@ -59,9 +59,8 @@ open_buffers(struct universal *u)
     struct sharded *s = u->s;
     if (!sharded_has(s, states))
         return true;
-    return sharded_open(s, states, &u->file, u->err)
-        && ((torch_file_open(&u->f, s->src[u->file], s->how, catalog_budget(s->catalog), u->err)
-            && ds_names_add(&u->buffers, u->f.pickle, object_item(u->f.pickle, u->f.root, "buffer_names"), u->err))
+    return sharded_torch(s, &u->f, states, &u->file, u->err)
+        && (ds_names_add(&u->buffers, u->f.pickle, object_item(u->f.pickle, u->f.root, "buffer_names"), u->err)
             || err_in_file(u->err, source_name(s->src[u->file])));
 }
 
@@ -88,9 +87,7 @@ add_file(struct universal *u, const char *name)
     struct str path = { 0 };
     uint32_t file = 0;
     str_format(&path, "zero/%s/fp32.pt", name);
-    bool ok = (!path.failed || err_memory(u->err, path.room)) && sharded_open(s, path.p, &file, u->err)
-        && (torch_file_open(&f, s->src[file], s->how, catalog_budget(s->catalog), u->err)
-            || err_in_file(u->err, source_name(s->src[file])));
+    bool ok = (!path.failed || err_memory(u->err, path.room)) && sharded_torch(s, &f, path.p, &file, u->err);
     if (ok) {
         const struct pickle_value *v = f.root;
         if (v->kind == PICKLE_DICT)

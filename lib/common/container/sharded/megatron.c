@@ -160,9 +160,7 @@ open_stage(struct megatron *m, unsigned stage, unsigned n)
         char name[64 + 32];
         rank_name(m, name, t, stage);
         strcat(name, "/model_optim_rng.pt");
-        ok = sharded_open(m->s, name, &m->file[t], m->err)
-            && (torch_file_open(&m->f[t], m->s->src[m->file[t]], m->s->how, catalog_budget(m->s->catalog), m->err)
-                || err_in_file(m->err, source_name(m->s->src[m->file[t]])));
+        ok = sharded_torch(m->s, &m->f[t], name, &m->file[t], m->err);
         if (ok && m->f[t].root->kind != PICKLE_DICT)
             ok = megatron_bad(m, t, ERR_MALFORMED, "the file does not hold a dictionary");
     }

@@ -446,11 +446,7 @@ read_rank(struct rank_files *r)
 static bool
 open_rank(struct rank_files *r, const char *name)
 {
-    struct source *src = NULL;
-    if (sharded_open(r->s, name, &r->file, r->err))
-        src = r->s->src[r->file];
-    bool ok = src && (torch_file_open(&r->f, src, r->s->how, catalog_budget(r->s->catalog), r->err) || err_in_file(r->err, source_name(src)))
-        && read_rank(r);
+    bool ok = sharded_torch(r->s, &r->f, name, &r->file, r->err) && read_rank(r);
     r->mesh = NULL;
     torch_file_clear(&r->f);
     return ok;

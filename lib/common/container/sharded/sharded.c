@@ -162,7 +162,9 @@ enter_only(struct sharded *s, const char *dir, struct err *err)
     if (ok && n == 1)
         path = folder_path(dir, strlen(dir), found, err);
     if (path)
-        ok = enter(s, path, err);
+        str_text(&s->step, found);
+    if (path)
+        ok = (!s->step.failed || err_memory(err, s->step.room)) && enter(s, path, err);
     str_clear(&words);
     free(path);
     return ok && err->kind == ERR_NONE;
@@ -281,6 +283,16 @@ sharded_open(struct sharded *s, const char *name, uint32_t *file, struct err *er
     if (src)
         list[s->nsrc++] = src;
     return ok;
+}
+
+bool
+sharded_torch(struct sharded *s, struct torch_file *f, const char *name, uint32_t *file, struct err *err)
+{
+    if (!sharded_open(s, name, file, err))
+        return false;
+    struct source *src = s->src[*file];
+    return (torch_file_open(f, src, s->how, catalog_budget(s->catalog), err) && torch_file_checks(f, s->catalog, *file, 0, err))
+        || err_in_file(err, source_name(src));
 }
 
 bool
@@ -407,5 +419,8 @@ sharded_read(struct sharded *s, struct source **made, struct catalog *catalog, c
     struct catalog_facts *facts = catalog_facts(catalog);
     facts->format = "PyTorch";
     bool ok = s->mosaic && check_options(s, err) && check_allowed(how, err) && s->format->read(s, err);
-    return ok && mosaic_source(made, s->mosaic, s->src, (uint32_t)s->nsrc, str_shown(shown, s->dir, strlen(s->dir)), err);
+    if (!ok || !mosaic_source(made, s->mosaic, s->src, (uint32_t)s->nsrc, str_shown(shown, s->dir, strlen(s->dir)), err))
+        return false;
+    s->mosaic = NULL;
+    return sharded_describe(s, err);
 }

@@ -27,8 +27,10 @@ struct sharded {
     size_t nsrc, room_src;
     struct names opened;        /* their names in dir */
     struct table table;         /* of these */
-    struct mosaic *mosaic;      /* owned */
+    struct mosaic *mosaic;      /* owned until the source has it */
     uint64_t ranks;             /* that wrote it; 0 if unknown */
+    const struct catalog_top *top;      /* ntops, the keys of the dictionary that was saved, if it has some; in the catalog's memory */
+    size_t ntops;
     const char *kind;           /* a closer word for the format, or NULL; static */
 };
 
@@ -36,16 +38,17 @@ struct sharded {
  * ERR_UNSUPPORTED, or ERR_USAGE if there are several. */
 bool sharded_find(struct sharded **s, const char *dir, struct err *err);
 
-/* Opens its files and adds all tensors to the catalog, as those of file s->nsrc. Then sets *made to the source of that file. */
+/* Opens its files and adds all tensors to the catalog, as those of file s->nsrc, and what it is to the catalog's facts. Then sets
+ * *made to the source of that file. */
 bool sharded_read(struct sharded *s, struct source **made, struct catalog *catalog, const struct container_options *how,
     struct inputs *inputs, struct err *err);
+
+/* Returns the directory of the checkpoint that a file belongs to, by their names; NULL if there is none. The caller frees it. */
+char *sharded_of_file(const char *path);
 
 void sharded_free(struct sharded *s);              /* NULL is allowed */
 
 /* Returns true if the tensors have the names of Hugging Face because the options ask for them. */
 bool sharded_has_hf_names(const struct sharded *s);
-
-/* Returns the word for its format: "dcp". */
-const char *sharded_kind(const struct sharded *s);
 
 #endif

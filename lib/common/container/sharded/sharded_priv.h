@@ -26,6 +26,9 @@ bool sharded_has(const struct sharded *s, const char *name);
  * there. */
 bool sharded_open(struct sharded *s, const char *name, uint32_t *file, struct err *err);
 
+/* Opens such a file as one of torch.save(), and adds its checksums to the catalog. Clear it after a failure, too. */
+bool sharded_torch(struct sharded *s, struct torch_file *f, const char *name, uint32_t *file, struct err *err);
+
 /* Appends the text of a small file, before the checkpoint is opened. */
 bool sharded_peek(struct str *out, const char *dir, const char *file, struct err *err);
 
@@ -40,6 +43,12 @@ bool sharded_is_component(const char *p, size_t n);
 
 /* Appends p[0..n), the name of a tensor, without the components that wrappers of a module add. */
 void sharded_add_name(struct str *to, const char *p, size_t n);
+
+/* Returns the word for its format: "dcp". */
+const char *sharded_kind(const struct sharded *s);
+
+/* Sets the catalog's facts about the checkpoint, once the tensors are in the catalog. */
+bool sharded_describe(struct sharded *s, struct err *err);
 
 /* Returns true for --state `word`. */
 bool sharded_wants(const struct sharded *s, const char *word);

@@ -40,10 +40,10 @@ struct slices {
 };
 
 static bool
-slices_bad(const struct slices *x, uint32_t file, const char *name, const char *what)
+slices_bad(const struct slices *x, enum err_kind kind, uint32_t file, const char *name, const char *what)
 {
     char shown[STR_SHOWN];
-    err_set(x->err, ERR_MALFORMED, ERR_TENSOR "%s", str_shown(shown, name, strlen(name)), what);
+    err_set(x->err, kind, ERR_TENSOR "%s", str_shown(shown, name, strlen(name)), what);
     return err_in_file(x->err, source_name(x->s->src[file]));
 }
 
@@ -110,19 +110,19 @@ add_slice(struct slices *x, uint32_t file, const struct tensor *t, const char *t
     struct gathered_tensor *whole, facts = { .name = t->name, .name_len = t->name_len, .dtype = t->dtype, .rank = t->shape.rank,
         .shape = size };
     if (t->shape.rank > LAYOUT_RANK || !find_offsets(text, n, t, from))
-        return slices_bad(x, file, t->name, "DCP_SHARDING_INFO has no offsets of it");
+        return slices_bad(x, ERR_MALFORMED, file, t->name, "DCP_SHARDING_INFO has no offsets of it");
     for (uint32_t i = 0; i < t->shape.rank; i++)
         size[i] = shape_next(&packed);
     if (dtype_facts(t->dtype)->elems != 1)
-        return slices_bad(x, file, t->name, "its type has several elements in a byte, which is not supported here");
+        return slices_bad(x, ERR_UNSUPPORTED, file, t->name, "its type has several elements in a byte, which is not supported here");
     if (!gathered_add(&x->g, x->s, &facts, &whole, &again, x->err))
         return false;
     if (again && (whole->dtype != t->dtype || whole->rank != t->shape.rank))
-        return slices_bad(x, file, t->name, "its type or number of dimensions differs between files");
+        return slices_bad(x, ERR_MALFORMED, file, t->name, "its type or number of dimensions differs between files");
     for (uint32_t i = 0; i < whole->rank; i++) {
         uint64_t end;
         if (!num_add(&end, from[i], size[i]))
-            return slices_bad(x, file, t->name, "its offset overflows");
+            return slices_bad(x, ERR_MALFORMED, file, t->name, "its offset overflows");
         x->ends = x->ends || (from[i] != 0 && size[i] != 0 && size[i] < from[i] && from[i] % size[i] != 0);
         whole->shape[i] = num_max(whole->shape[i], end);
     }
