@@ -20,7 +20,7 @@ test_builtin(void)
         err_init(&err);
         CHECK_ROW(family_builtin(&family, name, &err), err.text);
         CHECK_ROW(family && strcmp(family->name, name) == 0, name);
-        CHECK_ROW(family && (family->image ? family->image->detect.n : family->rows.n && family->keys.n) != 0, name);
+        CHECK_ROW(family && (family->image ? family->image->detect.n : family->rows.n ? family->keys.n : family->refuses.n) != 0, name);
         for (size_t i = 0; family && i < family->classes.n; i++) {
             struct model_family *again;
             const char *class = family->classes.at[i];

@@ -25,6 +25,7 @@ struct back_joint {
     size_t n;
     uint64_t dim[LAYOUT_RANK + 1], whole;       /* whole: the size of the open dimension */
     uint32_t rank;
+    uint64_t turns;             /* of parts that alternate: how often each has its turn; else 1 */
     enum back_form form;
 };
 
@@ -89,7 +90,8 @@ join_type(enum dtype *dtype, struct back_work *w, const struct family_source *te
 
 /* --- parts */
 
-/* Sets the lengths of the parts of a row along the first dimension of its output; one may remain. */
+/* Sets the lengths of the parts of a row along the first dimension of its output, or along the second if they alternate; one may
+ * remain. */
 static bool
 find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *row, const struct family_source *tensor,
     uint64_t rows, struct err *err)
@@ -99,7 +101,7 @@ find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *ro
     for (size_t i = 0; i < row->nparts; i++) {
         const struct verbs v = { .row = row, .part = &row->part[i], .scope = j->w->scope, .b = j->source->b,
             .tensor = &tensor->t };
-        if (!verbs_length(&length[i], &v, err))
+        if (!verbs_length(&length[i], &v, row->alternates, err))
             return false;
         if (length[i] == 0 && open != row->nparts)
             return err_set(err, ERR_UNSUPPORTED, "%s: two parts without explicit sizes", row->where);
@@ -113,6 +115,16 @@ find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *ro
     if (open != row->nparts)
         return sum < rows || rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
     return sum == rows || rows_fail(tensor, ERR_MALFORMED, "the parts of its row do not cover the first dimension", err);
+}
+
+/* Sets how often each part has its turn in the first dimension of a tensor. */
+static bool
+find_turns(struct back_joint *j, const struct family_row *row, const struct family_source *tensor, uint64_t rows, struct err *err)
+{
+    const struct verbs v = { .row = row, .part = &row->part[0], .scope = j->w->scope, .b = j->source->b, .tensor = &tensor->t };
+    j->turns = 1;
+    return !row->alternates || (verbs_length(&j->turns, &v, 0, err) && ((j->turns != 0 && rows % j->turns == 0)
+        || rows_fail(tensor, ERR_MALFORMED, "its first dimension does not divide into the parts of its row", err)));
 }
 
 /* Starts a part: all of the output, or its rows [from, from + n). */
@@ -140,7 +152,10 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
         moves_slice(&v->moves, 0, j->source->x, 1);
         moves_shift(&v->moves);
     }
-    if (row->nparts != 1 && !moves_slice(&v->moves, 0, from, n))
+    const uint64_t size[] = { j->turns, moves_size(&v->moves, 0) / j->turns };
+    if (row->alternates && !moves_view(&v->moves, 0, size, 2))
+        return rows_fail(tensor, ERR_LIMIT, "too many dimensions", err);
+    if (row->nparts != 1 && !moves_slice(&v->moves, row->alternates, from, n))
         return rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
     if (!verbs_backward(v, err) || v->skipped == 0)
         return err->kind == ERR_NONE;
@@ -157,15 +172,17 @@ back_join_add_tensor(struct back_joint *j, const struct family_row *row, const s
     uint64_t numel, from = 0, *length = NULL;
     if (rank > LAYOUT_RANK || !shape_numel(&tensor->t.shape, &numel) || numel == 0)
         return rows_fail(tensor, ERR_MALFORMED, "no elements, or too many dimensions", err);
+    j->turns = 1;
     if (row->nparts == 1)
         return begin_part(j, row, 0, tensor, 0, 0, err);
     length = calloc(row->nparts, sizeof *length);
     if (!length)
         return err_memory(err, row->nparts * sizeof *length);
     bool ok = rank > first || rows_fail(tensor, ERR_MALFORMED, "fewer dimensions than its row needs", err);
-    ok = ok && find_lengths(length, j, row, tensor, shape_dim(&tensor->t.shape, first), err);
+    ok = ok && find_turns(j, row, tensor, ok ? shape_dim(&tensor->t.shape, first) : 0, err)
+        && find_lengths(length, j, row, tensor, shape_dim(&tensor->t.shape, first) / j->turns, err);
     for (size_t i = 0; ok && i < row->nparts; i++) {
-        ok = begin_part(j, row, i, tensor, from, length[i], err);
+        ok = row_part_has(&row->part[i], VERB_BLANK) || begin_part(j, row, i, tensor, from, length[i], err);
         from += length[i];
     }
     free(length);

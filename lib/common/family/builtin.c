@@ -176,12 +176,14 @@ family_is_image(const char *name)
 bool
 family_classes(struct names *classes, struct err *err)
 {
-    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1)) {
-        const char *p = strstr(family_builtin_at(i)->text, "\nclass");
-        for (p = p ? p + 6 : ""; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
-            if (!names_add(classes, p, word_length(p), err))
-                return false;
-    }
+    static const char *const statements[] = { "\nclass", "\nouter" };
+    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
+        for (size_t k = 0; k < sizeof statements / sizeof *statements; k++) {
+            const char *p = strstr(family_builtin_at(i)->text, statements[k]);
+            for (p = p ? p + 6 : ""; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
+                if (!names_add(classes, p, word_length(p), err))
+                    return false;
+        }
     return true;
 }
 
@@ -197,11 +199,26 @@ family_nearest_classes(struct str *hint, const char *word, struct err *err)
 }
 
 bool
+family_has_class(const char *text, const char *class, size_t n)
+{
+    return family_declares(text, "class", class, n) || family_declares(text, "outer", class, n);
+}
+
+bool
+family_is_outer(const char *class, size_t n)
+{
+    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
+        if (family_declares(family_builtin_at(i)->text, "outer", class, n))
+            return true;
+    return false;
+}
+
+bool
 family_of_class(struct model_family **family, const char *class, size_t n, struct err *err)
 {
     *family = NULL;
     for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
-        if (family_declares(family_builtin_at(i)->text, "class", class, n))
+        if (family_has_class(family_builtin_at(i)->text, class, n))
             return family_builtin(family, family_text_files[i].name, err);
     return true;
 }

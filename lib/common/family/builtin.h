@@ -31,6 +31,12 @@ const struct family_text_file *family_builtin_at(size_t i);
 /* Returns a text, or NULL. */
 const struct family_text_file *family_builtin_text(const char *name);
 
+/* Returns true if a family has a class, in `class` or in `outer`. */
+bool family_has_class(const char *text, const char *class, size_t n);
+
+/* Returns true if a class decides even if text_config names another one: the argument of an `outer`. */
+bool family_is_outer(const char *class, size_t n);
+
 /* Returns true if a built-in family describes image models. */
 bool family_is_image(const char *name);
 

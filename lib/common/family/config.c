@@ -53,9 +53,9 @@ static const json_t *
 first_class(const json_t *root)
 {
     const json_t *inner = config_get(config_get(root, "text_config"), "architectures");
-    const json_t *classes = inner;
-    if (!inner)
-        classes = config_get(root, "architectures");
+    const json_t *classes = config_get(root, "architectures"), *outer = json_array_get(classes, 0);
+    if (inner && !(json_is_string(outer) && family_is_outer(json_string_value(outer), json_string_length(outer))))
+        classes = inner;
     if (classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)))
         return classes;
     return NULL;

@@ -22,6 +22,7 @@ enum verb_kind {
     VERB_PAIRS,                 /* N: order 0 N 2 * : 0 2 1 */
     VERB_ADD, VERB_MUL,         /* C */
     VERB_NEGEXP,
+    VERB_BLANK,                 /* zeros of this shape; backwards nothing */
     VERB_F32
 };
 
@@ -33,11 +34,14 @@ struct verb {
     uint32_t perm[FAMILY_VERB_ARGS];        /* ORDER: nargs - 1 of them */
 };
 
-/* One of the parts of a row that are joined along dimension 0. */
+/* One of the parts of a row that are joined along dimension 0, or that alternate. */
 struct row_part {
     struct verb *verb;          /* n of them, in the order written */
     size_t n;
 };
+
+/* Returns true if a part has a verb of a kind. */
+bool row_part_has(const struct row_part *part, enum verb_kind kind);
 
 /* A tensor row. `.*` is expanded: one row each for .weight and .bias. */
 struct family_row {
@@ -49,6 +53,7 @@ struct family_row {
     struct row_part *part;      /* nparts, at least 1 (which may have no verbs) */
     size_t nparts;
     struct expr *when;          /* or NULL */
+    bool alternates;            /* the parts are joined along dimension 1, which is then merged into dimension 0 */
     bool stacks;                /* hf has {x} */
     bool layered;               /* hf has {b}, and gguf has it plain: applies to layers below `main` */
     bool bias;                  /* the second of the two rows of a `.*`: its output may be absent */
@@ -88,7 +93,7 @@ struct family_rename {
 
 struct family_make {
     const char *gguf;
-    enum make_function { MAKE_LLAMA3, MAKE_LONG_FACTOR, MAKE_SHORT_FACTOR, MAKE_PROPORTIONAL } function;
+    enum make_function { MAKE_LLAMA3, MAKE_LLAMA3_HALF, MAKE_LONG_FACTOR, MAKE_SHORT_FACTOR, MAKE_PROPORTIONAL } function;
     struct expr *when;
     const char *where;
 };

@@ -30,6 +30,19 @@ llama3_factor(const struct llama3_rope *r, uint64_t i, uint64_t n)
     return 1.0f / t;
 }
 
+float
+llama3_factor_double(const struct llama3_rope *r, uint64_t i, uint64_t n)
+{
+    float f = 1.0f / real_pow((float)r->theta, (float)(2 * i) / (float)n);
+    double w = 2 * M_PI / (double)f;
+    if (w < r->length / r->high)
+        return 1;
+    if (w > r->length / r->low)
+        return (float)r->factor;
+    double s = (r->length / w - r->low) / (r->high - r->low);
+    return (float)(1 / ((1 - s) / r->factor + s));
+}
+
 /* Returns the distance of two positive floats in units in the last place. */
 static uint32_t
 distance(float a, float b)

@@ -19,8 +19,9 @@ make_read_number(double *out, const json_t *rope, const char *name, double missi
     return !value || json_is_number(value) || config_wrong(name, "a number", err);
 }
 
+/* half: only the first half of the dimensions of a head is rotated in layers that scale. */
 static bool
-make_llama3(struct family_made *made, struct family_config *c, struct err *err)
+make_llama3(struct family_made *made, struct family_config *c, bool half, struct err *err)
 {
     const json_t *rope = c->scope.rope, *head_dim = config_get(c->members, "head_dim");
     struct llama3_rope r;
@@ -42,7 +43,10 @@ make_llama3(struct family_made *made, struct family_config *c, struct err *err)
             "%d", n, 2 * FAMILY_MADE_MAX);
     made->n = n / 2;
     for (uint64_t i = 0; i < n / 2; i++)
-        made->x[i] = llama3_factor(&r, i, n);
+        if (!half)
+            made->x[i] = llama3_factor(&r, i, n);
+        else
+            made->x[i] = i < n / 4 ? llama3_factor_double(&r, i, n / 2) : 1;
     return true;
 }
 
@@ -91,7 +95,9 @@ family_make(struct family_made *made, struct family_config *c, const struct fami
     made->n = 0;
     switch (make->function) {
     case MAKE_LLAMA3:
-        return make_llama3(made, c, err);
+        return make_llama3(made, c, false, err);
+    case MAKE_LLAMA3_HALF:
+        return make_llama3(made, c, true, err);
     case MAKE_LONG_FACTOR:
         return make_list(made, c, "long_factor", err);
     case MAKE_SHORT_FACTOR:

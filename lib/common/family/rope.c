@@ -45,6 +45,19 @@ rope_first_of(const json_t *members, const char *const names[])
     return NULL;
 }
 
+/* Returns member i of rope_theta if it is a list, by layer, whose first layer is full and whose second slides. Sets *list. */
+static json_t *
+theta_at(bool *list, const json_t *members, size_t i)
+{
+    static const char *const thetas[] = { "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta",
+        "rotary_emb_base", NULL };
+    json_t *theta = rope_first_of(members, thetas);
+    *list = json_is_array(theta);
+    if (*list)
+        return json_array_get(theta, i);
+    return theta;
+}
+
 static bool
 set_default(json_t *rope, const char *name, json_t *value, struct err *err)
 {
@@ -56,7 +69,10 @@ set_sliding(json_t *rope, const json_t *members, struct err *err)
 {
     static const char *const locals[] = { "local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta",
         "rope_local_base_freq", NULL };
-    json_t *local = rope_first_of(members, locals);
+    bool list;
+    json_t *local = rope_first_of(members, locals), *second = theta_at(&list, members, 1);
+    if (!local && list)
+        local = second;
     if (!local || json_object_get(rope, "sliding_attention"))
         return true;
     return config_set(rope, "sliding_attention", json_pack("{s:O}", "rope_theta", local), err);
@@ -90,10 +106,9 @@ set_original(struct family_config *c, json_t *rope, struct err *err)
 static bool
 set_flat(struct family_config *c, json_t *rope, struct err *err)
 {
-    static const char *const thetas[] = { "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta",
-        "rotary_emb_base", NULL };
     static const char *const partials[] = { "partial_rotary_factor", "rope_pct", "rope_percent", NULL };
-    return set_sliding(rope, c->members, err) && set_default(rope, "rope_theta", rope_first_of(c->members, thetas), err)
+    bool list;
+    return set_sliding(rope, c->members, err) && set_default(rope, "rope_theta", theta_at(&list, c->members, 0), err)
         && set_default(rope, "rope_type", config_get(rope, "type"), err)
         && set_default(rope, "partial_rotary_factor", rope_first_of(c->members, partials), err) && set_original(c, rope, err);
 }

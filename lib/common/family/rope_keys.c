@@ -157,10 +157,10 @@ copy_all(json_t *rope, const json_t *keys, const struct model_family *family, st
 }
 
 static bool
-makes_llama3(const struct model_family *family)
+makes(const struct model_family *family, enum make_function function)
 {
     for (size_t i = 0; i < family->makes.n; i++)
-        if (family->makes.at[i].function == MAKE_LLAMA3 && strcmp(family->makes.at[i].gguf, factors_name) == 0)
+        if (family->makes.at[i].function == function && strcmp(family->makes.at[i].gguf, factors_name) == 0)
             return true;
     return false;
 }
@@ -192,7 +192,7 @@ read_factors(float x[FAMILY_MADE_MAX], size_t *n, struct model *model, struct er
 }
 
 static bool
-llama3(json_t *rope, struct model *model, struct err *err)
+llama3(json_t *rope, const struct model_family *family, struct model *model, struct err *err)
 {
     float x[FAMILY_MADE_MAX];
     size_t n;
@@ -201,7 +201,7 @@ llama3(json_t *rope, struct model *model, struct err *err)
         return false;
     if (n == 0)
         return true;
-    if (!llama3_solve(&r, x, n))
+    if (!llama3_solve(&r, x, makes(family, MAKE_LLAMA3_HALF) ? n / 2 : n))
         return err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "not the frequency factors of rope_type llama3", factors_name);
     return back_set(rope, "rope_type", json_string("llama3"), err) && back_set(rope, "factor", json_real(push_real_of((float)r.factor)), err)
         && back_set(rope, "low_freq_factor", json_real(r.low), err) && back_set(rope, "high_freq_factor", json_real(r.high), err)
@@ -229,7 +229,7 @@ rope_keys_fill(json_t *rope, const json_t *keys, const struct model_family *fami
         return false;
     if (!json_object_get(rope, "rope_theta") && rotates(family, model) && !back_set(rope, "rope_theta", json_real(10000), err))
         return false;
-    return !makes_llama3(family) || llama3(rope, model, err);
+    return (!makes(family, MAKE_LLAMA3) && !makes(family, MAKE_LLAMA3_HALF)) || llama3(rope, family, model, err);
 }
 
 bool

@@ -12,7 +12,8 @@ static const struct verb_row {
     [VERB_VIEW] = { "view", 3, FAMILY_VERB_ARGS, 1 }, [VERB_MERGE] = { "merge", 3, FAMILY_VERB_ARGS, 1 },
     [VERB_ORDER] = { "order", 3, FAMILY_VERB_ARGS, 1 }, [VERB_SWAP] = { "swap", 2, 2, 2 }, [VERB_PART] = { "part", 3, 3, 3 },
     [VERB_SKIP] = { "skip", 2, 2, 2 }, [VERB_CUT] = { "cut", 2, 2, 2 }, [VERB_PAIRS] = { "pairs", 1, 1, 1 }, [VERB_ADD] = { "add", 1, 1, 1 },
-    [VERB_MUL] = { "mul", 1, 1, 1 }, [VERB_NEGEXP] = { "negexp", 0, 0, 0 }, [VERB_F32] = { "f32", 0, 0, 0 },
+    [VERB_MUL] = { "mul", 1, 1, 1 }, [VERB_NEGEXP] = { "negexp", 0, 0, 0 }, [VERB_BLANK] = { "blank", 0, 0, 0 },
+    [VERB_F32] = { "f32", 0, 0, 0 },
 };
 
 /* --- names */
@@ -88,9 +89,15 @@ split_kept(struct family_reader *r, struct family_row *row, const char *p, size_
 /* --- verbs */
 
 static bool
+ends_part(const struct family_reader *r, size_t i)
+{
+    return family_word_is(r, i, ";") || family_word_is(r, i, ",");
+}
+
+static bool
 is_separator(const struct family_reader *r, size_t i)
 {
-    return family_word_is(r, i, "|") || family_word_is(r, i, ";");
+    return family_word_is(r, i, "|") || ends_part(r, i);
 }
 
 /* Reads the permutation of `order`: n words, each of 0 ... n - 1 once. */
@@ -161,7 +168,10 @@ read_parts(struct family_reader *r, struct family_row *row)
     size_t nverbs = 0, nparts = 1;
     for (size_t i = 3; i < r->nwords; i++) {
         nverbs += is_separator(r, i);
-        nparts += family_word_is(r, i, ";");
+        nparts += ends_part(r, i);
+        if (ends_part(r, i) && row->alternates != family_word_is(r, i, ",") && nparts > 2)
+            return family_expected(r, r->word[i].p, 1, "one kind of separator, ';' or ','");
+        row->alternates = row->alternates || family_word_is(r, i, ",");
     }
     struct verb *verb = family_alloc(r->owner, (nverbs + 1) * sizeof *verb, r->err);
     if (verb)
@@ -179,7 +189,7 @@ read_parts(struct family_reader *r, struct family_row *row)
         if (!read_verb(r, verb++, i, end))
             return false;
         part->n++;
-        if (family_word_is(r, end, ";"))
+        if (ends_part(r, end))
             (++part)->verb = verb;
         if (end + 1 == r->nwords)
             return family_expected(r, r->word[end].p, 1, "a verb after it");
@@ -187,11 +197,12 @@ read_parts(struct family_reader *r, struct family_row *row)
     return true;
 }
 
-static bool
-has_part(const struct row_part *part)
+/* Returns true if a part has a verb of a kind. */
+bool
+row_part_has(const struct row_part *part, enum verb_kind kind)
 {
     for (size_t i = 0; i < part->n; i++)
-        if (part->verb[i].kind == VERB_PART)
+        if (part->verb[i].kind == kind)
             return true;
     return false;
 }
@@ -206,7 +217,7 @@ row_add_row(struct family_reader *r, struct family_row *row, const char *gguf, s
     if (!row->gguf || !check_hf(r, row, &has_layer) || !read_holes(r, row, has_layer) || !read_parts(r, row))
         return false;
     for (size_t i = 0; row->nparts > 1 && i < row->nparts; i++)
-        if (!has_part(&row->part[i]))
+        if (!row_part_has(&row->part[i], VERB_PART))
             return family_expected(r, ";", 1, "the verb 'part', with its size, in each part of the row");
     return FAMILY_ADD(r, r->family->rows, *row);
 }
@@ -239,11 +250,26 @@ ends_open(const struct family_word *w)
     return w->n > 2 && memcmp(w->p + w->n - 2, ".*", 2) == 0;
 }
 
+/* Removes the rows of two names that were read before. */
+static bool
+remove_rows(struct family_reader *r, const struct family_word *hf, const struct family_word *gguf)
+{
+    size_t n = r->family->rows.n, kept = 0;
+    struct family_row *rows = r->family->rows.at;
+    for (size_t i = 0; i < n; i++)
+        if (!str_is(hf->p, hf->n, rows[i].hf) || !str_is(gguf->p, gguf->n, rows[i].gguf))
+            rows[kept++] = rows[i];
+    r->family->rows.n = kept;
+    return kept != n || family_expected(r, gguf->p, gguf->n, "a row of these names before it is removed");
+}
+
 bool
 family_tensor(struct family_reader *r, struct expr *when)
 {
     const struct family_word *hf = &r->word[1], *gguf = &r->word[2];
     struct family_row row = { .when = when, .where = r->where };
+    if (r->nwords == 4 && !when && family_word_is(r, 3, "-"))
+        return remove_rows(r, hf, gguf);
     if (ends_open(hf) != ends_open(gguf))
         return family_expected(r, gguf->p, gguf->n, "'.*' at the end of both names, or of none");
     if (ends_open(hf))

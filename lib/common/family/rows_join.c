@@ -36,22 +36,37 @@ source_shape(uint64_t dim[LAYOUT_RANK], const struct family_source *source, stru
     return true;
 }
 
-/* Adds the dimensions of a part to a member: joined along the first one. */
+/* Adds the dimensions of a part to a member: joined along the first one, or along the second one if the parts alternate. */
 static bool
 add_shape(struct row_joint *j, const struct verbs *v, bool first, const struct family_source *source, struct err *err)
 {
+    uint32_t along = j->row->alternates;
     if (first) {
         j->rank = v->moves.rank;
         for (uint32_t i = 0; i < j->rank; i++)
             j->dim[i] = moves_size(&v->moves, i);
-        return true;
+        return along < j->rank || rows_fail(source, ERR_MALFORMED, "fewer dimensions than its row needs", err);
     }
     bool same = j->rank == v->moves.rank && j->rank != 0;
-    for (uint32_t i = 1; same && i < j->rank; i++)
-        same = j->dim[i] == moves_size(&v->moves, i);
+    for (uint32_t i = 0; same && i < j->rank; i++)
+        same = i == along || j->dim[i] == moves_size(&v->moves, i);
     if (!same)
         return rows_fail(source, ERR_MALFORMED, "the parts do not have the same shape", err);
-    return num_add(&j->dim[0], j->dim[0], moves_size(&v->moves, 0)) || rows_fail(source, ERR_LIMIT, "too large", err);
+    return num_add(&j->dim[along], j->dim[along], moves_size(&v->moves, along)) || rows_fail(source, ERR_LIMIT, "too large", err);
+}
+
+/* Merges the first two dimensions of parts that alternate, whose ends become those in a period. */
+static bool
+merge_rows(struct row_joint *j, const struct family_source *source, struct err *err)
+{
+    uint64_t rows = j->dim[0];
+    for (size_t i = 0; i < j->n; i++)
+        j->part[i].end /= rows;
+    if (!num_mul(&j->dim[0], rows, j->dim[1]))
+        return rows_fail(source, ERR_LIMIT, "too large", err);
+    j->rank--;
+    memmove(&j->dim[1], &j->dim[2], (j->rank - 1) * sizeof *j->dim);
+    return true;
 }
 
 /* Makes the next part, of blocks. Sets j->unfit if that is not possible. */
@@ -119,6 +134,8 @@ rows_join_add_member(struct row_joint *j, const struct row_match *match, bool fi
         if (!add_shape(j, &v, i == 0, match->source, err) || !add_part(j, &v, match->source, err))
             return false;
     }
+    if (j->row->alternates && !merge_rows(j, match->source, err))
+        return false;
     return first || (rank == j->rank && memcmp(was, j->dim, rank * sizeof *was) == 0)
         || rows_fail(match->source, ERR_MALFORMED, "expected the shape of the other experts of the layer", err);
 }
@@ -130,7 +147,7 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
     char name[STR_SHOWN], lacks[STR_SHOWN], what[160];
     const struct family_row *row = &w->family->rows.at[out->row];
     const struct family_members *named = pattern_members(w->family, row->hf);
-    uint64_t first = 0, all = named ? named->n : w->experts;
+    uint64_t first = 0, all = named ? named->n : strstr(row->gguf, "_exps.") ? w->experts : 0;
     *whole = true;
     for (size_t i = 0; i < out->nmembers; i++) {
         const struct row_match *match = rows_member(w, out, i);
@@ -195,7 +212,7 @@ rows_join_finish(struct chosen *chosen, struct row_joint *j, struct err *err)
     uint32_t rank = j->rank + stacks;
     dim[0] = j->out->nmembers;
     memcpy(dim + stacks, j->dim, j->rank * sizeof *dim);
-    const struct composed parts = { .part = j->part, .n = j->n };
+    const struct composed parts = { .part = j->part, .n = j->n, .period = j->row->alternates ? j->part[j->n - 1].end : 0 };
     if (!compose_tensor(chosen, &parts, dim, rank, j->out->match.source, j->w->memory, err))
         return false;
     chosen->dtype = rows_join_type_of(j, rank);

@@ -333,14 +333,15 @@ run_older(struct family_reader *r, struct expr *when)
 static bool
 run_make(struct family_reader *r, struct expr *when)
 {
-    static const char *const names[] = { [MAKE_LLAMA3] = "llama3", [MAKE_LONG_FACTOR] = "long_factor",
+    static const char *const names[] = { [MAKE_LLAMA3] = "llama3", [MAKE_LLAMA3_HALF] = "llama3-half",
+        [MAKE_LONG_FACTOR] = "long_factor",
         [MAKE_SHORT_FACTOR] = "short_factor", [MAKE_PROPORTIONAL] = "proportional" };
     struct family_make make = { .when = when, .where = r->where };
     size_t i = 0;
     while (i < sizeof names / sizeof *names && !family_word_is(r, 2, names[i]))
         i++;
     if (i == sizeof names / sizeof *names)
-        return family_expected(r, r->word[2].p, r->word[2].n, "llama3, long_factor, short_factor or proportional");
+        return family_expected(r, r->word[2].p, r->word[2].n, "llama3, llama3-half, long_factor, short_factor or proportional");
     make.function = (enum make_function)i;
     return statement_take(r, &make.gguf, 1) && FAMILY_ADD(r, r->family->makes, make);
 }
@@ -582,6 +583,7 @@ static const struct statement_row {
 } statements[] = {
     { .word = "family", .fewest = 1, .most = 1, .run = run_family, .of = EITHER },
     { .word = "class", .fewest = 1, .most = MANY, .run = run_class },
+    { .word = "outer", .fewest = 1, .most = MANY, .run = run_class },
     { .word = "arch", .fewest = 1, .most = MANY, .when = true, .run = run_arch, .of = EITHER },
     { .word = "hf", .fewest = 2, .most = 2, .when = true, .run = run_hf },
     { .word = "include", .fewest = 1, .most = 1, .run = run_include, .of = EITHER },

@@ -209,13 +209,18 @@ static void
 add_file(struct str *out, const char *text, const char *class, const char *type)
 {
     str_text(out, "# unverified\n");
+    bool classed = false;
     for (const char *p = text, *end; *p != '\0'; p = *end == '\n' ? end + 1 : end) {
+        const char *when = strstr(p, " when ");
         end = p + strcspn(p, "\n");
-        if (str_begins(p, "# verified") || str_begins(p, "# unverified"))
+        bool has_class = template_begins(p, "class") || template_begins(p, "outer");
+        if (str_begins(p, "# verified") || str_begins(p, "# unverified") || (has_class && classed)
+                || (template_begins(p, "arch") && when && when < end))
             continue;
+        classed = classed || has_class;
         if (template_begins(p, "family") || template_begins(p, "arch"))
             str_format(out, "%-7s %s\n", template_begins(p, "arch") ? "arch" : "family", type);
-        else if (template_begins(p, "class"))
+        else if (has_class)
             str_format(out, "class   %s\nhf      %s %s\n", class, class, type);
         else if (!template_begins(p, "hf")) {
             str_add(out, p, (size_t)(end - p));

@@ -255,6 +255,17 @@ skip(struct verbs *v, const struct verb *verb, bool back, struct err *err)
     return moves_slice(&v->moves, d, n, all - n) || knotted(v, verb, err);
 }
 
+/* BLANK: 0 for every number; no -0. */
+static bool
+blank(struct verbs *v, const struct verb *verb, struct err *err)
+{
+    if (v->nops + 2 > VERBS_OPERATIONS)
+        return misfit(v, verb, "too many operations", err);
+    v->op[v->nops++] = (struct operation){ OPERATION_MULTIPLY, 0 };
+    v->op[v->nops++] = (struct operation){ OPERATION_ADD, 0 };
+    return true;
+}
+
 bool
 verbs_skipped(struct verbs *v, struct err *err)
 {
@@ -264,13 +275,11 @@ verbs_skipped(struct verbs *v, struct err *err)
     while (!moves_is_open(&v->moves, d))
         d++;
     snprintf(text, sizeof text, "a dimension of %" PRIu64 " has no place for the %" PRIu64 " before it", v->count, v->skipped);
-    if (v->skipped > v->count || v->nops + 2 > VERBS_OPERATIONS || !moves_slice(&v->moves, d, 0, v->skipped))
+    if (v->skipped > v->count || !moves_slice(&v->moves, d, 0, v->skipped))
         return misfit(v, last, text, err);
-    v->op[v->nops++] = (struct operation){ OPERATION_MULTIPLY, 0 };
-    v->op[v->nops++] = (struct operation){ OPERATION_ADD, 0 };          /* no -0 */
     v->from = 0;
     v->count = v->skipped;
-    return true;
+    return blank(v, last, err);
 }
 
 static bool
@@ -310,6 +319,8 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
         return back || slice(v, verb, true, err);
     case VERB_ADD: case VERB_MUL: case VERB_NEGEXP:
         return operate(v, verb, back, err);
+    case VERB_BLANK:
+        return blank(v, verb, err);
     default:
         v->f32 = true;
         return true;
@@ -351,7 +362,7 @@ verbs_apply_to(struct verbs *v, const struct verb *verb, bool back, struct err *
     if (v->side == VERBS_WEIGHT)
         return verbs_apply(v, verb, back, err);
     switch (verb->kind) {
-    case VERB_ADD: case VERB_NEGEXP:
+    case VERB_ADD: case VERB_NEGEXP: case VERB_BLANK:
         return verbs_no_factor(v, verb, err);
     case VERB_MUL:
         return v->side == VERBS_COLUMNS || verbs_apply(v, verb, back, err);
@@ -424,9 +435,27 @@ follow(uint64_t *n, const struct verbs *v, const struct verb *verb, struct err *
     return true;
 }
 
-bool
-verbs_length(uint64_t *n, const struct verbs *v, struct err *err)
+/* Sets *n to the length of the last `part` along dimension 1, or to 0. */
+static bool
+second_length(uint64_t *n, const struct verbs *v, struct err *err)
 {
+    *n = 0;
+    for (size_t i = 0; i < v->part->n; i++) {
+        const struct verb *verb = &v->part->verb[i];
+        uint64_t d = 0;
+        if (verb->kind != VERB_PART)
+            continue;
+        if (!size_of(&d, v, verb->arg[0], err) || (d == 1 && verb->arg[2] && !size_of(n, v, verb->arg[2], err)))
+            return false;
+    }
+    return true;
+}
+
+bool
+verbs_length(uint64_t *n, const struct verbs *v, uint32_t d, struct err *err)
+{
+    if (d == 1)
+        return second_length(n, v, err);
     *n = 0;
     for (size_t i = 0; i < v->part->n; i++)
         if (!follow(n, v, &v->part->verb[i], err))

@@ -42,8 +42,8 @@ bool verbs_backward(struct verbs *v, struct err *err);
  * with ERR_MALFORMED if the output has fewer. */
 bool verbs_skipped(struct verbs *v, struct err *err);
 
-/* Sets *n to the size of the first dimension that a part results in, or to 0 if it depends on the source. */
-bool verbs_length(uint64_t *n, const struct verbs *v, struct err *err);
+/* Sets *n to the size of dimension d, 0 or 1, that a part results in, or to 0 if it depends on the source. */
+bool verbs_length(uint64_t *n, const struct verbs *v, uint32_t d, struct err *err);
 
 /* Sets the shape of the source, whose open dimension has `whole` elements in all. */
 void verbs_shape(uint64_t dim[LAYOUT_RANK], const struct verbs *v, uint64_t whole);
