@@ -14,6 +14,7 @@ import torch
 import transformers as T
 from safetensors import safe_open
 
+import hf_more_models
 import hf_text_models
 from hf_tokenizers import (CHAT, DIGITS, GPT_2, GPT_4O, LLAMA3, QWEN2, QWEN35, SEED, TEKKEN, deepseek_bpe, gemma4, glm_bpe, llama_bpe,
                            llama_json, modern, phi4_bpe, plain_bpe, qwen_bpe, spm, tiktoken, words, write_json)
@@ -245,6 +246,7 @@ CASES.update({
 })
 
 
+hf_text_models.CASES.update(hf_more_models.CASES)
 CASES.update(hf_text_models.CASES)
 
 
@@ -372,6 +374,8 @@ def build(name, folder):
     if "tensors" in options:
         write_json(folder / "config.json", {"architectures": [family[0]], "model_type": family[1], "torch_dtype": dtype,
                                             **inner({k: n + more if v == "vocab" else v for k, v in members.items()}, vocab_size=n + more)})
+        if "generation" in options:
+            write_json(folder / "generation_config.json", options["generation"])
         write_weights(folder, {"model.safetensors": named_weights(options, members, n + more, dtype)})
         return pre
     kind = options.get("config") or ("Gemma3Text" if family == "Gemma3" else family + "Text" if "vision" in options else family)

@@ -35,8 +35,18 @@ LOGITS = 24
 
 def mend_baichuan(cls):
     """Its own method calls itself without end for all but one tensor of a layer."""
-    own = cls.__dict__["modify_tensors"]
+    own = cls.modify_tensors
     cls.modify_tensors = lambda self, data, name, bid: (own if "W_pack" in name else TextModel.modify_tensors)(self, data, name, bid)
+
+
+def mend_heads(cls):
+    """It takes the norm of the first head for all."""
+    cls.__mro__[1]._reverse_hf_permute = staticmethod(lambda data, heads, width: data.view(heads, 2, -1).transpose(1, 2).reshape(heads, -1))
+
+
+def mend_mtp(cls):
+    """It counts a block of prediction that it drops."""
+    cls.no_mtp = True
 
 
 def mend_vocabulary(cls):
@@ -49,7 +59,7 @@ def mend_suppress(cls):
     cls._get_suppress_tokens = lambda self: None
 
 
-MENDED = {"suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
+MENDED = {"heads": mend_heads, "mtp": mend_mtp, "suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
 
 
 def convert(folder, kind, pre, target):
@@ -61,6 +71,8 @@ def convert(folder, kind, pre, target):
         cls = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if hasattr(cls, "lerp_weights"):        # kept from one model to the next
             cls.lerp_weights = {}
+        if "mend" in options:                   # of this model only
+            cls = type(cls.__name__, (cls,), {"model_arch": cls.model_arch})
         for word in options.get("mend", ()):
             MENDED[word](cls)
         cls(folder, gguf.LlamaFileType[TYPES[kind]], target, is_big_endian=False, use_temp_file=False, eager=options.get("eager", False),

@@ -213,17 +213,6 @@ CASES = {
             (L + n, s, *k) for n, s, *k in (("pre_attn_norm.weight", [H], "norm"), ("post_attn_norm.weight", [H], "norm"),
             ("pre_moe_norm.weight", [H], "norm"), ("post_moe_norm.weight", [H], "norm"))] + MLP + experts(
             "w1 w3 w2", router="block_sparse_moe.gate", at="block_sparse_moe.experts.{x}.", suffix=".weight")}),
-    "step35": (qwen_bpe, "bfloat16", 0, ("Step3p5ForCausalLM", "step3p5"), dict(
-        {k: v for k, v in SIZES.items() if k != "num_key_value_heads"}, num_attention_groups=2, head_dim=16, rms_norm_eps=1e-5, num_hidden_layers=3,
-        sliding_window=64, layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"],
-        partial_rotary_factors=[0.5, 1.0, 1.0, 0.5], rope_theta=[5e6, 1e4], attention_other_setting=dict(
-            num_attention_heads=6, num_attention_groups=2, attention_type="sliding_attention"), moe_num_experts=4, moe_top_k=2,
-        moe_intermediate_size=32, share_expert_dim=32, moe_layers_enum="1,2", moe_router_scaling_factor=3.0, norm_expert_weight=True,
-        moe_router_activation="sigmoid", moe_every_n_layer=1, num_nextn_predict_layers=1, swiglu_limits=[0.0, 7.0, 7.0], swiglu_limits_shared=[0.0, 0.0, 16.0]),
-        {"tensors": ONCE + STEP(range(0, 1), 64) + STEP(range(1, 3), 96) + STEP(range(3, 4), 64) + [
-            (n, s, range(1)) for n, s in MLP] + [(n, s, range(1, 3)) for n, s in STEPMOE] + [(n, s, range(3, 4)) for n, s in MLP] + [
-            (L + n + ".weight", s, range(3, 4)) for n, s in (("eh_proj", [H, 2 * H]), ("enorm", [H]), ("hnorm", [H]),
-            ("transformer.shared_head.norm", [H]), ("transformer.shared_head.output", [V, H]))]}),
     "rnd1": (qwen_bpe, "bfloat16", 0, ("RND1", "rnd1"), dict(SIZES, rms_norm_eps=1e-6, rope_theta=1e6, head_dim=16, num_experts=4,
         num_experts_per_tok=2, moe_intermediate_size=32, mask_token_id=301), {"tensors": ONCE + NORMS + ATTN + QKNORM + experts()}),
     "dream": (qwen_bpe, "bfloat16", 0, ("DreamModel", "Dream"), dict(SIZES, rms_norm_eps=1e-6, rope_theta=1e6, mask_token_id=301), {
