@@ -355,20 +355,12 @@ put_found(const struct encoding *e, const struct encode_panel *p, uint64_t row, 
     }
 }
 
-/* Joins the codes of eight rows, `group` bytes apart, to the words of AWQ's columns. */
+/* Joins n codes in the low halves of bytes to n in the high ones. `flip` is a byte that is xored, eight times. */
 static void
-awq_words(uint32_t *words, const uint8_t *q, size_t group)
+join_nibbles(uint8_t *y, const uint8_t *low, const uint8_t *high, size_t n, uint64_t flip)
 {
-    for (size_t c = 0; c < group; c += 8) {
-        uint64_t row[8], pair[4];
-        for (int i = 0; i < 8; i++)
-            row[i] = load_le64(q + i * group + c);
-        for (int i = 0; i < 4; i++)
-            pair[i] = row[awq_order[2 * i]] | row[awq_order[2 * i + 1]] << 4;
-        for (int i = 0; i < 8; i++, words++)
-            *words = (uint32_t)(pair[0] >> 8 * i & 255) | (uint32_t)(pair[1] >> 8 * i & 255) << 8
-                | (uint32_t)(pair[2] >> 8 * i & 255) << 16 | (uint32_t)(pair[3] >> 8 * i & 255) << 24;
-    }
+    for (size_t i = 0; i < n; i += 8)
+        store_le64(y + i, (load_le64(low + i) | load_le64(high + i) << 4) ^ flip);
 }
 
 /* Writes the codes of `rows` rows of a group, which are in q one after another. */
@@ -381,16 +373,17 @@ put_strip(const struct encoding *e, const struct encode_run *run, const struct e
     const struct encode_part *codes = &e->part[e->nparts - 1];
     const struct encode_lines *l = &p->part[e->nparts - 1];
     const size_t lines = group / codes->across, places = rows / codes->down;
-    uint32_t *words = (uint32_t *)run->back;
-    for (size_t i = 0; i < places; i++)
-        if (n->awq)
-            awq_words(words + i * lines, q + 8 * i * group, group);
-        else
-            run->kernels->int_pack((uint8_t *)(words + i * lines), q + i * group, group, n->bits);
-    for (size_t i = 0; n->quark && i < places * lines; i++)
-        words[i] ^= SIGNS;
-    run->kernels->transpose(l->y + col / codes->across * l->pitch + row / codes->down * 4, l->pitch, (const uint8_t *)words, lines * 4,
-        places, lines, 4);
+    uint8_t *y = l->y + col / codes->across * l->pitch + row / codes->down * 4, *words = (uint8_t *)run->back;
+    if (!n->awq) {
+        for (size_t i = 0; i < places; i++)
+            run->kernels->int_pack(words + i * lines * 4, q + i * group, group, n->bits);
+        run->kernels->transpose(y, l->pitch, words, lines * 4, places, lines, 4);
+        return;
+    }
+    for (size_t i = 0; i < rows; i += 2)        /* the bytes of a column's words are those of rows, two by two */
+        join_nibbles(words + i / 2 * group, q + (i / 8 * 8 + awq_order[i % 8]) * group, q + (i / 8 * 8 + awq_order[i % 8 + 1]) * group,
+            group, n->quark ? SIGNS | (uint64_t)SIGNS << 32 : 0);
+    run->kernels->transpose(y, l->pitch, words, group, rows / 2, group, 1);
 }
 
 /* Encodes rows [row, row + rows) of a panel; x has them. */

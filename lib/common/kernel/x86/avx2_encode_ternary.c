@@ -1,4 +1,4 @@
-/* avx2_encode_ternary: TQ1_0, TQ2_0 and Q2_0. Values of a block divided by its largest magnitude are from -1 to 1 or a little more, so that
+/* avx2_encode_ternary: TQ1_0, TQ2_0, Q2_0 and Q1_0. Values of a ternary block divided by its largest magnitude are from -1 to 1 or a little more, so that
  * rounding them, ties away from zero, is two comparisons. Blocks whose largest magnitude is 0, tiny, infinite or NaN are left to the scalar
  * encoder. */
 #if defined(__x86_64__)
@@ -7,7 +7,7 @@
 
 #include "kernel/encode_math.h"
 #include "kernel/encode_q.h"
-#include "kernel/x86/x86_priv.h"
+#include "kernel/x86/avx2_encode_lanes.h"
 
 enum { ELEMS = 32 };            /* codes in a register, a byte each */
 
@@ -114,6 +114,41 @@ put_q2_0(uint8_t *restrict y, const float *restrict x, float d)
     }
 }
 
+/* --- Q1_0 */
+
+/* Encodes eight blocks side by side, since the sum of a block has an order. Returns false if a value is NaN. */
+static ALWAYS_INLINE bool
+put_q1_0(uint8_t *restrict y, const float *restrict x)
+{
+    __m256 sum = _mm256_setzero_ps();
+    float mean[LANES];
+    for (int i = 0; i < Q1_0_ELEMS; i += LANES) {
+        __m256 v[LANES];
+        for (int g = 0; g < LANES; g++) {
+            v[g] = _mm256_loadu_ps(x + g * Q1_0_ELEMS + i);
+            y[g * Q1_0_BYTES + 2 + i / 8] = (uint8_t)_mm256_movemask_ps(_mm256_cmp_ps(v[g], _mm256_setzero_ps(), _CMP_GE_OQ));
+        }
+        lanes_transpose(v);
+        for (int k = 0; k < LANES; k++)
+            sum = _mm256_add_ps(sum, lanes_abs(v[k]));
+    }
+    _mm256_storeu_ps(mean, _mm256_div_ps(sum, _mm256_set1_ps(Q1_0_ELEMS)));
+    for (int g = 0; g < LANES; g++)
+        store_half(y + g * Q1_0_BYTES, mean[g]);
+    return _mm256_movemask_ps(_mm256_cmp_ps(sum, sum, _CMP_UNORD_Q)) == 0;
+}
+
+static bool
+avx2_encode_q1_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
+{
+    size_t left = rows * cols / Q1_0_ELEMS;
+    for (; left >= LANES; left -= LANES, y += LANES * Q1_0_BYTES, x += LANES * Q1_0_ELEMS)
+        if (!put_q1_0(y, x))
+            encode_q1_0(dtype, y, x, LANES, Q1_0_ELEMS, importance);
+    return encode_q1_0(dtype, y, x, left, Q1_0_ELEMS, importance);
+}
+
 /* --- all */
 
 static ALWAYS_INLINE bool
@@ -154,6 +189,7 @@ void
 avx2_use_encode_ternary(struct kernels *k)
 {
     k->encode[DTYPE_TQ1_0] = k->encode[DTYPE_TQ2_0] = k->encode[DTYPE_Q2_0] = avx2_encode_ternary;
+    k->encode[DTYPE_Q1_0] = avx2_encode_q1_0;
 }
 
 #endif
