@@ -195,13 +195,13 @@ PY
     cp -r "$fx/covered" m
     try 0 amn-remember m
     cmp out m/model.safetensors
-    printf '{"quantization_config":{"quant_method":"newest","modules_to_not_convert":["fc","free"]}}' >m/config.json
+    printf '{"quantization_config":{"quant_method":"newest","modules_to_not_convert":["bins","free"]}}' >m/config.json
     try 69 amn-remember m
     grep -q "unknown quant_method 'newest'" err
     printf '{"quantization_config":{"quant_method":"gptq","modules_to_not_convert":["m.free"]}}' >m/config.json
     try 69 amn-remember m
-    grep -q 'm\.fc\.weight' err
-    printf '{"quantization_config":{"quant_method":"gptq","modules_to_not_convert":["fc","free"]}}' >m/config.json
+    grep -q 'm\.bins\.weight' err
+    printf '{"quantization_config":{"quant_method":"gptq","modules_to_not_convert":["bins","free"]}}' >m/config.json
     try 0 amn-remember m
 }
 

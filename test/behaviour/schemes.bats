@@ -143,6 +143,29 @@ load helper
     cases plain- 1
 }
 
+@test "integers that are no weights of layers pass, with a warning if a word for weights is in the name" {
+    "$helpers/weights" floats m.norm.weight=BF16:4x8
+    "$helpers/st-edit" floats plain m.position_ids=I64:1,64:1 m.relative_position_index=I64:16,16:1 m.attn.bias=U8:1,1,8,8:1 m.masked_bias=I32::1 \
+        m.tid2eid=I32:32,4:1 m.num_batches_tracked=I64::1 m.vocab=U8:100:65 m.conv.weight_shape=I32:2:4
+    try 0 amn-remember plain
+    is_empty err
+    "$helpers/same-tensors" plain out
+    "$helpers/st-edit" floats named m.tokens.weight=I32:32,4:1 m.attn_weight_mask=U8:8,8:1 m.layers.1.weight=U8:4,4:1
+    try 0 amn-remember named
+    grep -q 'warning: integers that no known scheme explains, copied unchanged: m\..* and 2 more' err
+    "$helpers/same-tensors" named out
+    for name in m.attn.q_proj.weight m.to_out.0.weight m.attn.in_proj_weight m.experts.down_proj; do
+        "$helpers/st-edit" floats codes $name=I8:32,4:1
+        try 69 amn-remember codes
+        grep -q "tensor $name: unknown (I8, without a scale) cannot be decoded" err
+    done
+    # Copies have it, and so has an output for which it is not chosen.
+    try 0 amn-convert --to safetensors codes
+    "$helpers/same-tensors" codes out
+    try 0 amn-remember --exclude '*experts*' codes
+    "$helpers/same-tensors" codes out
+}
+
 @test "a decoded ComfyUI weight loses its marker and the metadata that named it" {
     both 0 "$fx/schemes/comfy-layer-name-only.safetensors" amn-remember
     refute grep -q _quantization_metadata out.file

@@ -33,6 +33,7 @@ struct module_cache {
 struct config {
     json_t *block;                      /* owned, or NULL */
     char model_type[32];                /* in quotes, as in config.json; or "" */
+    bool engine;                        /* the file that is being read describes a checkpoint of TensorRT-LLM */
     json_t *metadata;                   /* the block in the metadata of the model's files; owned, or NULL */
     uint64_t size[CONFIG_SIZES];        /* or 0 */
     struct modules_cost cost;           /* shared by all lists of modules */
@@ -52,6 +53,7 @@ static const char *const places[PLACES] = { "", "text_config", "language_config"
 struct config_found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
     bool itself;                        /* the top level has keys of a block */
+    bool engine;                        /* it divides the model into ranks, as for TensorRT-LLM */
     char model_type[32];
     uint64_t size[PLACES][CONFIG_SIZES];        /* or 0 */
 };
@@ -89,10 +91,12 @@ look_for_blocks(struct config_found *f, struct pull *json, size_t place)
         for (; size < CONFIG_SIZES && !pull_text_is(&json->token, sizes[size]); size++)
             ;
         bool model_type = place == 0 && pull_text_is(&json->token, "model_type");
+        bool mapping = place == 0 && pull_text_is(&json->token, "mapping");
         const char *p;
         size_t n;
         if (!pull_value_text(json, &p, &n))
             return false;
+        f->engine = f->engine || (mapping && *p == '{');
         if (model_type && n < sizeof f->model_type)
             memcpy(f->model_type, p, n);
         if (size < CONFIG_SIZES)
@@ -124,7 +128,7 @@ take_block(struct config *config, struct words *words, const char *name, const c
     err_init(&ignored);
     if (!tree_read(&block, p, n, name, config->block ? &ignored : err))
         return config->block != NULL;
-    words_read_block(words, name, at, block);
+    words_read_block(words, name, at, block, config->engine);
     if (config->block)
         json_decref(block);
     else
@@ -151,6 +155,7 @@ read_blocks(struct config *config, struct words *words, const struct catalog_con
     if (!ok)
         return err_at(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
             pull_explain(why, &json));
+    config->engine = f.engine;
     if (*f.model_type)
         memcpy(config->model_type, f.model_type, sizeof f.model_type);
     for (size_t place = 0; place < PLACES; place++)
@@ -253,7 +258,7 @@ read_metadata(struct config *config, struct words *words, const struct catalog *
     if (meta && meta->value.type == META_STRING)
         text = meta_bytes(&meta->value, &n);
     if (text && tree_read(&config->metadata, text, n, "quantization_config", &ignored))
-        words_read_block(words, "the metadata", "quantization_config", config->metadata);
+        words_read_block(words, "the metadata", "quantization_config", config->metadata, false);
 }
 
 bool

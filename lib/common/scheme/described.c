@@ -85,11 +85,23 @@ check_weight(const struct claims *c, const struct described *d, struct err *err)
         "tensor %s: %s declares it as %s, but its tensors are those of %s", name, d->file, d->word, w->scheme->name);
 }
 
+/* Checks that a weight that is declared as a float is not integers. */
+static bool
+check_plain(const struct claims *c, const struct described *d, struct err *err)
+{
+    const struct tensor *t = catalog_find(c->catalog, d->name->p, d->name->n);
+    char name[STR_SHOWN], shape[SHAPE_TEXT];
+    struct part_name p;
+    return !t || !claims_strip_name(t, ".weight", &p) || dtype_facts(t->dtype)->kind != DTYPE_IS_INT
+        || err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: %s declares it as %s, but it is %s %s",
+            str_shown(name, t->name, t->name_len), d->file, d->word, dtype_name(t->dtype), shape_text(shape, &t->shape));
+}
+
 typedef bool described_one(const struct claims *c, const struct described *d, struct err *err);
 
-/* Calls `one` for each member that declares a quantized tensor. */
+/* Calls `one` for each member that declares a tensor as quantized in a scheme that is decoded, or as not quantized. */
 static bool
-check_file(const struct claims *c, const struct catalog_config *file, described_one *one, struct err *err)
+check_file(const struct claims *c, const struct catalog_config *file, bool quantized, described_one *one, struct err *err)
 {
     struct pull json;
     struct pull_text name, value;
@@ -100,7 +112,8 @@ check_file(const struct claims *c, const struct catalog_config *file, described_
         while (ok && words_next_member(&json, &name, &value)) {
             struct described d = { file->name, &name, word, NULL };
             snprintf(word, sizeof word, "%.*s", (int)(value.n < sizeof word ? value.n : 0), value.p);
-            if (!name.escaped && !value.escaped && words_find(WORD_DESCRIPTION, word, &d.scheme) && d.scheme && d.scheme->decode)
+            if (!name.escaped && !value.escaped && words_find(WORD_DESCRIPTION, word, &d.scheme)
+                && (quantized ? d.scheme && d.scheme->decode : !d.scheme))
                 ok = one(c, &d, err);
         }
     return ok;
@@ -113,8 +126,8 @@ described_check(const struct claims *c, struct err *err)
     for (size_t i = 0; ok && !c->forced && !claims_is_report_on_shard(c) && i < catalog_config_count(c->catalog); i++) {
         const struct catalog_config *file = catalog_config_at(c->catalog, i);
         if (str_begins(file->name, CATALOG_DESCRIPTION))
-            ok = check_file(c, file, check_exists, err) && check_file(c, file, check_part, err)
-                && check_file(c, file, check_weight, err);
+            ok = check_file(c, file, true, check_exists, err) && check_file(c, file, true, check_part, err)
+                && check_file(c, file, true, check_weight, err) && check_file(c, file, false, check_plain, err);
     }
     return ok;
 }

@@ -46,7 +46,8 @@ const struct scheme other_schemes[] = {
         .codes = ".binaryWeight", .dtypes = IS(I32), .becomes = ".weight", WITH(COMPANION(".alpha", ANY, EVIDENCE, SCALE), COMPANION(".q_bias", ANY, OPTIONAL, ZERO_POINT)) }),
     DECLARED("fp6-deepspeed", "DeepSpeed FP6", WORDS({ WORD_METHOD, "deepspeedfp" }), {
         .codes = ".weights_4bit", .dtypes = SCALARS, .becomes = ".weight", WITH(COMPANION(".weights_2bit", ANY, EVIDENCE, STATE), COMPANION(".scales", ANY, OPTIONAL, SCALE)) }),
-    DECLARED("trtllm-int4", "TensorRT-LLM INT4", WORDS({ WORD_ALGO, "W4A16" }, { WORD_ALGO, "W4A16_GPTQ" }), {
+    DECLARED("trtllm-int4", "TensorRT-LLM INT4", WORDS({ WORD_ALGO, "W4A16" }, { WORD_ALGO, "W4A16_GPTQ" },
+        { WORD_ENGINE, "W4A16_AWQ" }, { WORD_ENGINE, "W4A8_AWQ" }), {
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(F16), HAS(BF16)), .becomes = ".weight",    /* bytes of codes */
         WITH(COMPANION(".weights_scaling_factor", FLOAT, EVIDENCE, SCALE)),
         ALSO(BELONGS(".prequant_scaling_factor", SCALE), BELONGS(".zero", ZERO_POINT), BELONGS(".alpha", SCALE),

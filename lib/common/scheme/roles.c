@@ -319,14 +319,26 @@ is_claimed(const struct roles *r, const struct scheme *scheme)
     return claimed;
 }
 
-/* Returns true if the model has tensors that may be codes. */
+/* Returns true if a tensor has the name and a type of a scheme's codes. */
+static bool
+is_named_as_codes(const struct scheme *scheme, const struct tensor *t)
+{
+    struct part_name p;
+    bool named = false;
+    for (size_t i = 0; i < scheme->nrows && !named; i++)
+        named = scheme->rows[i].codes && dtype_in(scheme->rows[i].dtypes, t->dtype) && claims_strip_name(t, scheme->rows[i].codes, &p);
+    return named;
+}
+
+/* Returns true if the model has tensors that may be codes: integers, or whatever a declared scheme stores. */
 static bool
 has_codes(const struct roles *r)
 {
     bool codes = r->nweights != 0;
     for (size_t i = 0; i < catalog_count(r->catalog) && !codes; i++) {
         const struct tensor *t = catalog_at(r->catalog, i);
-        codes = t->shape.rank >= 2 && dtype_facts(t->dtype)->kind == DTYPE_IS_INT;
+        codes = t->shape.rank >= 2 && (dtype_facts(t->dtype)->kind == DTYPE_IS_INT
+            || (r->words.scheme && is_named_as_codes(r->words.scheme, t)));
     }
     return codes;
 }

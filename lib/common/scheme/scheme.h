@@ -177,6 +177,7 @@ bool weight_has_run(const struct weight *w, unsigned p);
 enum word_place {
     WORD_METHOD = 1, WORD_FORMAT, WORD_ALGO, WORD_PACKING, WORD_DATA_TYPE, WORD_PACK_METHOD, WORD_MODE, WORD_SEMANTICS,
     WORD_WEIGHTS_DTYPE, WORD_QUANT_TYPE,
+    WORD_ENGINE,                /* a WORD_ALGO in a checkpoint of TensorRT-LLM, whose layouts differ from ModelOpt's */
     WORD_DESCRIPTION,           /* a value of ModelSlim's description file */
     WORD_PLACES
 };

@@ -172,19 +172,44 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
     return claims_find(c, t->name, t->name_len, "_quantizer._scale");
 }
 
-/* Returns true for a module of a name that only linear layers have: their weights are integers only if they are codes. */
+/* Returns true for p[0..n), the name of a module without those around it, if only linear layers and embeddings of text have it. */
 static bool
-is_linear(const char *module, size_t n)
+is_linear(const char *p, size_t n)
 {
-    static const char *const ends[] = { "_proj", "lm_head", "embed_tokens", "fc1", "fc2", "query_key_value", "dense_h_to_4h",
-        "dense_4h_to_h", ".w1", ".w2", ".w3" };
-    size_t i = 0;
-    while (i < sizeof ends / sizeof *ends && !str_strip(module, &n, ends[i]))
-        i++;
-    return i < sizeof ends / sizeof *ends;
+    static const char *const ends[] = { "proj", "qkv", "lm_head", "embed_tokens", "query_key_value", "linear", "dense", "h_to_4h", "4h_to_h" };
+    static const char *const names[] = { "fc", "fc1", "fc2", "w1", "w2", "w3", "w13", "wq", "wk", "wv", "wo", "wi", "wi_0", "wi_1", "q", "k",
+        "v", "o", "query", "key", "value", "to_q", "to_k", "to_v", "to_out", "c_attn", "c_fc", "linear1", "linear2", "linear_1", "linear_2" };
+    bool is = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !is; i++)
+        is = str_strip(p, &n, ends[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !is; i++)
+        is = str_is(p, n, names[i]);
+    return is;
 }
 
-/* Tensors called P.weight that hold integers and are copied unchanged. */
+/* Returns true for a tensor that is the weight of a linear layer by its name: q_proj.weight, to_out.0.weight, in_proj_weight, or the
+ * stacked gate_up_proj. `last` is where its last component starts. */
+static bool
+is_layer(const struct tensor *t, size_t last)
+{
+    const char *name = t->name;
+    size_t n = t->name_len, from = last;
+    if (!str_strip(name, &n, "weight") && !str_strip(name, &n, "kernel"))
+        return str_strip(name, &n, "_proj") || str_strip(name, &n, "qkv");
+    if (n == last && n != 0) {                          /* P.weight: to the last component of P that is no number */
+        size_t end = --n;
+        for (; n != 0 && isdigit((unsigned char)name[n - 1]); n--)
+            ;
+        n = n != 0 && name[n - 1] == '.' && n < end ? n - 1 : end;
+        for (from = n; from != 0 && name[from - 1] != '.'; from--)
+            ;
+    } else if (n != last && name[n - 1] == '_') {
+        n--;
+    }
+    return is_linear(name + from, n - from);
+}
+
+/* Integers with a word for weights in their names that are copied unchanged. */
 struct plain_codes {
     size_t n;
     const struct tensor *first;
@@ -214,16 +239,15 @@ examine(struct claims *c, const struct owners *o, const struct tensor *t, struct
     if (scale == t)             /* a tensor is not evidence for itself */
         scale = NULL;
     bool weight = n == 6 && last != 0 && memcmp(t->name + last, "weight", 6) == 0;
-    bool linear = weight && is_linear(t->name, module);
     if (!scale && weight && config_method(c->config) && !config_ignores(c->config, t->name, module, &ignored, err))
         return false;
     const struct weight w = { .scheme = unclaimed_schemes, .part = { t, scale }, .name = t->name,
         .name_len = t->name_len, .shape = t->shape, .vague = true,
         .own = ignored ? "without a scale" : "quantized according to config.json" };
-    if (!scale && ignored && !linear) {
-        if (weight && !plain->first)
+    if (!scale && ignored && (config_method(c->config) || !is_layer(t, last))) {
+        if (named && !plain->first)
             plain->first = t;
-        plain->n += weight;
+        plain->n += named;
         return true;
     }
     return (!scale || claims_is_taken(c, scale) || claims_take(c, scale, t, ROLE_SCALE, err)) && claims_add(c, &w, err);

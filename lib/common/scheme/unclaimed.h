@@ -10,9 +10,10 @@
  *
  *     - named as a weight, or has a tensor under its own name, beside floats named as scales, zeros, absmax, codebooks or
  *       tables; or
- *     - named P.weight, where config.json names a method and does not exclude P.
+ *     - named P.weight, where config.json names a method and does not exclude P; or
+ *     - named as the weight of a linear layer, where config.json names no method: q_proj.weight, in_proj_weight, gate_up_proj.
  *
- * Otherwise it is data and is passed through, with a warning if it is called P.weight.
+ * Otherwise it is data (position_ids, mask.weight) and is passed through, with a warning if a word for weights is in its name.
  */
 bool unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err);
 

@@ -120,13 +120,18 @@ struct words_walk {
     const char *file, *at;
     const char *key[PATH];      /* the path so far */
     const char *last;           /* the last word that was judged, to skip repetitions; borrowed */
+    bool engine;                /* algorithms are TensorRT-LLM's */
 };
 
 static void
 words_look(struct words_walk *walk, const struct place *place, const char *word, size_t depth)
 {
     char where[WORDS_TEXT / 2], shown[STR_SHOWN];
+    const struct scheme *scheme;
+    enum word_place kind = place->place;
     size_t n = 0;
+    if (walk->engine && kind == WORD_ALGO && words_find(WORD_ENGINE, word, &scheme))
+        kind = WORD_ENGINE;
     if (walk->last && strcmp(walk->last, word) == 0)
         return;
     walk->last = word;
@@ -134,7 +139,7 @@ words_look(struct words_walk *walk, const struct place *place, const char *word,
     for (size_t i = 0; i < depth && n < sizeof where; i++)
         n += (size_t)snprintf(where + n, sizeof where - n, "%s%s", i != 0 || *walk->at ? "." : "",
             str_shown(shown, walk->key[i], strlen(walk->key[i])));
-    judge(walk->words, place->place, word, where, walk->key[depth - 1]);
+    judge(walk->words, kind, word, where, walk->key[depth - 1]);
 }
 
 /* Follows the path of a place from depth `depth` on; v is the object there. */
@@ -160,10 +165,10 @@ follow(struct words_walk *walk, const struct place *place, size_t depth, const j
 }
 
 void
-words_read_block(struct words *words, const char *file, const char *at, const json_t *block)
+words_read_block(struct words *words, const char *file, const char *at, const json_t *block, bool engine)
 {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct words_walk walk = { .words = words, .file = file, .at = at };
+        struct words_walk walk = { .words = words, .file = file, .at = at, .engine = engine };
         follow(&walk, &places[i], 0, block);
     }
     words->hint = hint;

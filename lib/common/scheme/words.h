@@ -20,8 +20,9 @@ struct words {
     const char *hint;           /* what to do; static */
 };
 
-/* Looks at the words of a quantization block: `at` is the key under which `file` has it, or "" if the file is the block. */
-void words_read_block(struct words *words, const char *file, const char *at, const json_t *block);
+/* Looks at the words of a quantization block: `at` is the key under which `file` has it, or "" if the file is the block.
+ * `engine`: the file describes a checkpoint of TensorRT-LLM. */
+void words_read_block(struct words *words, const char *file, const char *at, const json_t *block, bool engine);
 
 /* Looks at the keys of a GGUF file that declare a quantization. */
 void words_read_keys(struct words *words, const struct catalog *catalog);
