@@ -115,6 +115,25 @@ write("t.safetensors", [("a.weight", "F8_E4M3", [128, 320], bytes(rnd.choice(e4m
     jq -e '.message | test("scale: block \\[1,64\\] needs the zero point 0, which files of GPTQ cannot hold; int4-group holds it$")' err
 }
 
+@test "Quark, ModelSlim, Gemma, MiniMax and NVFP4-E5M3: to GGUF and back" {
+    "$helpers/weights" dense.safetensors a.weight=BF16:64x256:ramp b.norm.weight=BF16:1x256
+    for s in quark-int4=q4_0 modelslim-w4a8=q4_0 gemma-4bit=q4_0 modelslim-w8a8=q8_0 gemma-8bit=q8_0 minimax-mxfp8=q4_0; do
+        rm -f m.safetensors
+        amn-forget -q --exact --scheme "${s%=*}" -o m.safetensors dense.safetensors
+        holds m.safetensors --exact --to gguf --scheme "${s#*=}"
+        amn-parse m.safetensors | jq -es --arg s "${s%=*}" 'any(.[]; .scheme == $s)'
+    done
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:32x64
+    amn-forget -q --exact --to gguf --scheme mxfp4 -o m.gguf m.safetensors
+    for s in minimax-mxfp8 nvfp4-e5m3; do
+        holds m.gguf --exact --to safetensors --scheme $s
+    done
+    amn-forget -q --exact --to gguf --scheme q4_0 -o m.gguf dense.safetensors
+    for s in quark-int4 modelslim-w4a8 modelslim-w8a8 gemma-4bit gemma-8bit; do
+        holds m.gguf --exact --to safetensors --scheme $s
+    done
+}
+
 @test "NVFP4: scales of the weight and of activations, for every reader" {
     "$helpers/codes" m.safetensors nvfp4 a.weight:64x256
     echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json

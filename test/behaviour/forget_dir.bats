@@ -277,7 +277,9 @@ END
     jq -e '.quant_method == "mxfp8" and .weight_block_size == [1, 32]' <(jq .quantization_config minimax-mxfp8/config.json)
     jq -e '.quant_method == "gemma" and .num_bits == 4' <(jq .quantization_config gemma-4bit/config.json)
     jq -e '.export.pack_method == "reorder" and .global_quant_config.weight.group_size == 128' <(jq .quantization_config quark-int4/config.json)
-    jq -e '.format == "nvfp4-e5m3-pack-quantized"' <(jq .quantization_config nvfp4-e5m3/config.json)
+    jq -e '.quant_method == "auto-round" and .packing_format == "auto_round:llm_compressor_nvfp4_e5m3"' \
+        <(jq .quantization_config nvfp4-e5m3/config.json)
+    "$helpers/tensors" <quark-int4/model.safetensors | grep -q 'm.a.weight_zero_point I32 \[2, 8\]'
     for s in modelslim-w8a8=W8A8_DYNAMIC modelslim-w4a8=W4A8_DYNAMIC; do
         folder=${s%=*}
         jq -e 'has("quantization_config") | not' $folder/config.json

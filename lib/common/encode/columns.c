@@ -7,8 +7,8 @@
  *     P.scales   F16 [G, out]                                    F16 [G, out]
  *     P.g_idx    I32 [in]: i / group, or the group that column i has in the source
  *
- * quark-int4 is P.weight I32 [in, out/8] of 8 rows in the order of AWQ, in two's complement, and P.weight_scale [G, out] in the type
- * of the weight, without zero points.
+ * quark-int4 is P.weight I32 [in, out/8] of 8 rows in the order of AWQ, in two's complement, P.weight_scale [G, out] in the type of
+ * the weight, and P.weight_zero_point I32 [G, out/8], zeros: without them its loader takes whatever is in the memory.
  *
  * A line is one row of the output; a place in it is computed from one row or f rows of the weight. For each of these rows,
  * the columns needed by the requested lines are read at once, in whole groups. A request for less than a group of lines
@@ -135,8 +135,8 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
     }
     *own = (struct columns_own){ .rule = { scales_type(e), n->bits, e->options.asymmetric }, .group = group };
     if (n->quark)
-        return columns_add(e, SCALES, ".weight_scale", scales_type(e), 2, err) && columns_add(e, CODES, ".weight", DTYPE_I32, 2, err)
-            ? ENCODE_YES : ENCODE_FAIL;
+        return encode_yes_if(columns_add(e, SCALES, ".weight_scale", scales_type(e), 2, err)
+            && columns_add(e, ZEROS, ".weight_zero_point", DTYPE_I32, 2, err) && columns_add(e, CODES, ".weight", DTYPE_I32, 2, err));
     return encode_yes_if((n->awq || columns_add(e, INDEX, ".g_idx", DTYPE_I32, 1, err))
         && columns_add(e, SCALES, ".scales", DTYPE_F16, 2, err) && columns_add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err)
         && columns_add(e, CODES, ".qweight", DTYPE_I32, 2, err));

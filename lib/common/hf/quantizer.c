@@ -98,6 +98,18 @@ config_mxfp8(struct str *out, const struct hf_modules *m)
     str_text(out, "}");
 }
 
+/* --- AutoRound. It has no backend for these weights without quantized activations. */
+
+static void
+config_auto_round(struct str *out, const struct hf_modules *m)
+{
+    str_format(out, "{\"quant_method\": \"auto-round\", \"packing_format\": \"%s\", \"autoround_version\": \"0.16.1\", "
+        "\"data_type\": \"nvfp4_v2\", \"bits\": 4, \"group_size\": 16, \"sym\": true, \"act_data_type\": \"nvfp4_v2\", \"act_bits\": 4, "
+        "\"act_group_size\": 16, \"act_sym\": true, \"act_dynamic\": true, \"modules_to_not_convert\": ", m->group[0].quantizer->word);
+    hf_modules_not_converted(out, m, false);
+    str_text(out, "}");
+}
+
 /* --- compressed-tensors */
 
 static bool
@@ -336,7 +348,7 @@ config_gptoss(struct str *out, const struct hf_modules *m)
 static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quantizer_experts },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
     ct = { config_ct, .mixes = true, .embeddings = true, .groups = true, .orders = true },
-    ct_e5m3 = { config_ct, .in_files = true, .mixes = true, .embeddings = true, .groups = true, .orders = true }, modelopt = { .config = config_modelopt },
+    auto_round = { .config = config_auto_round, .in_files = true }, modelopt = { .config = config_modelopt },
     gptq = { config_gptq, .mixes = true, .groups = true }, awq = { config_awq, .mixes = true, .groups = true },
     mlx = { config_mlx, .alias = "quantization", .in_files = true, .mixes = true, .embeddings = true, .groups = true },
     gptoss = { .config = config_gptoss }, mxfp8 = { .config = config_mxfp8 },
@@ -372,8 +384,7 @@ static const struct hf_quantizer rows[] = {
     { MX("mxfp8", "mxfp8-quantized", 8, "group", "torch.uint8"), .apart = HF_APART },
     { MX("nvfp4", "nvfp4-pack-quantized", 4, "tensor_group", "torch.float8_e4m3fn"), .apart = HF_APART, .loses_experts = true },
     { "minimax-mxfp8", &mxfp8, .word = "mxfp8" },
-    { "nvfp4-e5m3", &ct_e5m3, "nvfp4-e5m3-pack-quantized", .bits = 4, .type = "float", .strategy = "tensor_group", .apart = HF_APART,
-        .loses_experts = true },
+    { "nvfp4-e5m3", &auto_round, "auto_round:llm_compressor_nvfp4_e5m3", .bits = 4, .apart = HF_APART },
     { "modelslim-w8a8", &modelslim, .word = "W8A8_DYNAMIC", .bits = 8, .apart = HF_APART },
     { "modelslim-w4a8", &modelslim, .word = "W4A8_DYNAMIC", .bits = 4, .apart = HF_APART },
     { "quark-int4", &quark, .word = "int4", .bits = 4, .apart = HF_APART },

@@ -29,6 +29,7 @@
 #include "scheme/dim.h"
 #include "scheme/modules.h"
 #include "scheme/scale.h"
+#include "scheme/zeros.h"
 
 /* --- config.json */
 
@@ -166,8 +167,13 @@ quark_keep(struct table_match *f, struct weight *w, const struct quark_int4 *num
     if (!w->part[ZERO] && json_is_false(json_object_get(f->hint, "symmetric")) && !claims_is_report_on_shard(f->claims))
         return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_zero_point, but config.json declares it "
             "(symmetric: false)", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+    bool zero = false;
     *own = *numbers;
     read_declared(own, f, w);
+    if (!own->open && own->is_signed && w->part[ZERO] && !zeros_test(f->claims, w->part[ZERO], &zero, err))
+        return false;
+    if (zero)                   /* the loader wants them, even if they say nothing */
+        w->part[ZERO] = NULL;
     w->own = own;
     w->vague = own->open != NULL;
     return claims_shape(f->claims, w, 0, dim, 2, err);
