@@ -290,7 +290,7 @@ add_named(struct model *m, const char *path, bool pipe_ok, struct err *err)
     if (dir)
         str_shown(shown, dir, strlen(dir));
     if (dir && ok)
-        catalog_tell(m->catalog, "one file of the checkpoint of a training job, whose directory is read as the whole model: %s", shown);
+        catalog_tell(m->catalog, "one file of a checkpoint, whose directory is read as the whole model: %s", shown);
     else if (dir && err->kind == ERR_UNSAFE && strstr(err->text, "references torch.distributed.")) {
         err->kind = ERR_UNSUPPORTED;
         snprintf(err->text, sizeof err->text, "shard of a checkpoint, which holds a part of each tensor: give the directory: %s", shown);

@@ -56,7 +56,7 @@ name_of_key(const void *of, uint32_t i, size_t *n)
 static bool
 add_key(struct dcp *d, const struct pickle_value *name, const struct pickle_value *meta)
 {
-    bool again = false, tensor = object_is(meta, "TensorStorageMetadata");
+    bool again = false, tensor = dcp_is(meta, DCP_TENSOR);
     uint32_t i = (uint32_t)d->nkeys;
     if (name->kind != PICKLE_TEXT || name->odd || (!tensor && !object_is(meta, "BytesStorageMetadata")))
         return dcp_bad(d, "state_dict_metadata has an entry that describes neither a tensor nor bytes");
@@ -66,16 +66,17 @@ add_key(struct dcp *d, const struct pickle_value *name, const struct pickle_valu
     if (!key)
         return false;
     d->key = key;
-    key[d->nkeys++] = (struct dcp_key){ .name = name, .meta = tensor ? meta : NULL };
+    key[d->nkeys++] = (struct dcp_key){ .name = name, .tensor = tensor ? dcp_index(meta) : DCP_BYTES };
+    d->others += !tensor;
     return table_add(&d->table, name_of_key, d, (const char *)name->of.text, name->n, &i, &again, d->err);
 }
 
 /* Returns the key of this name, or NULL. */
 static struct dcp_key *
-find_key(const struct dcp *d, const struct pickle_value *name)
+find_key(const struct dcp *d, const uint8_t *name, size_t n)
 {
     uint32_t i;
-    if (!name || name->kind != PICKLE_TEXT || !table_find(&d->table, name_of_key, d, (const char *)name->of.text, name->n, &i))
+    if (!name || !table_find(&d->table, name_of_key, d, (const char *)name, n, &i))
         return NULL;
     return &d->key[i];
 }
@@ -86,7 +87,9 @@ read_paths(struct dcp *d, const struct pickle_value *paths)
     struct pickle_walk walk = { 0 };
     struct pickle_value *name, *path;
     while (paths && paths->kind == PICKLE_DICT && pickle_next(d->f.pickle, paths, &walk, &name, &path)) {
-        struct dcp_key *key = find_key(d, name);
+        struct dcp_key *key = NULL;
+        if (name->kind == PICKLE_TEXT)
+            key = find_key(d, name->of.text, name->n);
         if (path->kind != PICKLE_TUPLE || path->n == 0)
             return dcp_bad(d, "planner_data has a path that is not a tuple");
         for (uint32_t i = 0; i < path->n; i++)
@@ -98,81 +101,40 @@ read_paths(struct dcp *d, const struct pickle_value *paths)
     return true;
 }
 
-static const char *
-name_of_file(const void *of, uint32_t i, size_t *n)
-{
-    const char *name = ((const struct dcp *)of)->files.name[i];
-    *n = strlen(name);
-    return name;
-}
-
-/* Numbers the file of a chunk; UINT32_MAX if its name is not that of a file in the directory. */
-static bool
-number_file(struct dcp *d, const struct pickle_value *info, uint32_t *file)
-{
-    const struct pickle_value *path = object_attribute(d->f.pickle, info, "relative_path");
-    bool again;
-    *file = UINT32_MAX;
-    if (!path || path->kind != PICKLE_TEXT || !sharded_is_component((const char *)path->of.text, path->n))
-        return true;
-    *file = (uint32_t)d->files.n;
-    return table_find(&d->by_name, name_of_file, d, (const char *)path->of.text, path->n, file)
-        || (names_add(&d->files, (const char *)path->of.text, path->n, d->err)
-            && table_add(&d->by_name, name_of_file, d, (const char *)path->of.text, path->n, file, &again, d->err));
-}
-
-/* Finds where the chunks of the selected tensors are stored. */
-static bool
-read_places(struct dcp *d, const struct pickle_value *storage)
-{
-    struct pickle_walk walk = { 0 };
-    struct pickle_value *index, *info;
-    uint32_t file;
-    if (!storage || storage->kind != PICKLE_DICT)
-        return dcp_bad(d, "it has no storage_data");
-    while (pickle_next(d->f.pickle, storage, &walk, &index, &info)) {
-        if (!object_is(index, "MetadataIndex") || !object_is(info, "_StorageInfo"))
-            return dcp_bad(d, "storage_data has an entry of another kind");
-        const struct dcp_key *key = find_key(d, object_attribute(d->f.pickle, index, "fqn"));
-        if (!number_file(d, info, &file))
-            return false;
-        if (!key || !key->selected)
-            continue;
-        struct dcp_place *place = array_grow(d->place, d->nplaces, &d->room_places, sizeof *place, d->err);
-        if (!place)
-            return false;
-        d->place = place;
-        place[d->nplaces++] = (struct dcp_place){ .key = (uint32_t)(key - d->key), .file = file, .info = info,
-            .offset = object_attribute(d->f.pickle, index, "offset") };
-    }
-    return true;
-}
-
-/* Returns the items of a torch.Size or a tuple; *n of them. */
-static struct pickle_value *const *
-items_of(const struct pickle_value *v, uint32_t *n)
-{
-    *n = 0;
-    if (v && v->kind == PICKLE_CALL && pickle_role(v) == GLOBAL_SIZE && v->of.item[1]->n == 1)
-        v = v->of.item[1]->of.item[0];
-    if (!v || v->kind != PICKLE_TUPLE)
-        return NULL;
-    *n = v->n;
-    return v->of.item;
-}
-
+/* Keeps the places of the chunks of selected tensors, in the order of the tensors and offsets. */
 static int
 compare_places(const void *a, const void *b)
 {
     const struct dcp_place *x = a, *y = b;
-    uint32_t nx, ny;
-    struct pickle_value *const *p = items_of(x->offset, &nx), *const *q = items_of(y->offset, &ny);
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
-    for (uint32_t i = 0; i < nx && i < ny; i++)
-        if (p[i]->of.integer != q[i]->of.integer)
-            return p[i]->of.integer < q[i]->of.integer ? -1 : 1;
-    return (nx > ny) - (nx < ny);
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    for (uint32_t i = 0; i < x->rank; i++)
+        if (x->offset[i] != y->offset[i])
+            return x->offset[i] < y->offset[i] ? -1 : 1;
+    return 0;
+}
+
+static bool
+select_places(struct dcp *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->nplaces; i++) {
+        struct dcp_place place = d->place[i];
+        const struct dcp_key *key = find_key(d, place.name, place.name_len);
+        if (!key || !key->selected || place.info == DCP_NOWHERE)
+            continue;
+        place.key = (uint32_t)(key - d->key);
+        place.offset = d->word + place.words;           /* the words no longer move */
+        d->place[n++] = place;
+    }
+    d->nplaces = n;
+    array_sort(d->place, n, sizeof *d->place, compare_places);
+    for (size_t i = 1; i < n; i++)
+        if (compare_places(&d->place[i - 1], &d->place[i]) == 0)
+            return dcp_bad(d, "storage_data has a chunk twice");
+    return true;
 }
 
 /* --- chunks */
@@ -186,7 +148,8 @@ chunk_bad(const struct dcp *d, const char *key, const struct source *src, const 
 
 /* A chunk: its box, and the bytes of its archive. */
 struct dcp_chunk {
-    uint64_t from[LAYOUT_RANK], size[LAYOUT_RANK], at, nbytes;
+    const uint64_t *from, *size;
+    uint64_t at, nbytes;
     uint32_t rank, file;
     const char *key;            /* escaped */
     enum dtype dtype;
@@ -224,111 +187,68 @@ add_chunk(struct dcp *d, const struct dcp_chunk *c)
     return ok;
 }
 
-/* Reads where a chunk is stored. */
+/* Finds where a chunk is stored. */
 static bool
-read_info(struct dcp *d, struct dcp_chunk *c, const struct dcp_place *place)
+find_place(struct dcp *d, const struct dcp_key *key, struct dcp_chunk *c)
 {
-    const struct pickle *k = d->f.pickle;
-    const struct pickle_value *info = place->info, *at = object_attribute(k, info, "offset"),
-        *length = object_attribute(k, info, "length"), *made = object_attribute(k, info, "transform_descriptors");
-    char shown[PICKLE_SHOWN];
-    struct pickle_walk walk = { 0 };
-    struct pickle_value *key, *word;
-    if (made && made->kind != PICKLE_NONE && made->n != 0) {
-        bool first = pickle_next(k, made, &walk, &key, &word) && word->kind == PICKLE_TEXT;
-        err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "its chunks are transformed (%s), which is not supported", c->key,
-            first ? pickle_quoted(shown, word->of.text, word->n) : "unknown");
+    const struct dcp_place want = { .key = (uint32_t)(key - d->key), .rank = c->rank, .offset = c->from }, *place = NULL;
+    if (d->nplaces != 0)
+        place = bsearch(&want, d->place, d->nplaces, sizeof *place, compare_places);
+    if (!place)
+        return chunk_bad(d, c->key, NULL, "storage_data does not have one of its chunks");
+    const struct dcp_info *info = &d->info[place->info];
+    if (info->file == DCP_TRANSFORMED) {
+        err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "its chunks are transformed (%s), which is not supported", c->key, d->transform);
         return err_in_file(d->err, d->file);
     }
-    if (place->file == UINT32_MAX || !at || !object_count(at, &c->at) || !length || !object_count(length, &c->nbytes))
+    if (info->file == DCP_NO_FILE)
         return chunk_bad(d, c->key, NULL, "storage_data has no name of a file in this directory with an offset and a length");
-    return sharded_open(d->s, d->files.name[place->file], &c->file, d->err);
+    c->at = info->at;
+    c->nbytes = info->nbytes;
+    return sharded_open(d->s, d->files.name[info->file], &c->file, d->err);
+}
+
+/* Adds chunk i of a tensor, unless it is empty. */
+static bool
+read_chunk(struct dcp *d, const struct dcp_key *key, const struct dcp_tensor *t, struct dcp_chunk *c, size_t i)
+{
+    bool empty = false;
+    c->from = d->word + t->chunks + 2 * (size_t)t->rank * i;
+    c->size = c->from + t->rank;
+    for (uint32_t k = 0; k < t->rank; k++)
+        empty = empty || c->size[k] == 0;
+    return empty || (find_place(d, key, c) && add_chunk(d, c));
 }
 
 static bool
-read_chunk(struct dcp *d, const struct dcp_key *key, struct dcp_chunk *c, const struct pickle_value *chunk, bool *empty)
+add_tensor(struct dcp *d, const struct dcp_key *key)
 {
-    const struct pickle *k = d->f.pickle;
-    const struct pickle_value *from = object_attribute(k, chunk, "offsets"), *size = object_attribute(k, chunk, "sizes");
-    uint32_t rank = 0, sizes = 0;
-    if (!from || !size || !object_counts(k, from, c->from, &rank) || !object_counts(k, size, c->size, &sizes) || rank != c->rank
-        || sizes != c->rank)
-        return chunk_bad(d, c->key, NULL, "a chunk has other dimensions than the tensor");
-    *empty = false;
-    for (uint32_t i = 0; i < rank; i++)
-        *empty = *empty || c->size[i] == 0;
-    const struct dcp_place want = { .key = (uint32_t)(key - d->key), .offset = from }, *place = NULL;
-    if (!*empty && d->nplaces != 0)
-        place = bsearch(&want, d->place, d->nplaces, sizeof *place, compare_places);
-    return *empty || (place ? read_info(d, c, place) : chunk_bad(d, c->key, NULL, "storage_data does not have one of its chunks"));
-}
-
-/* Returns the type that the metadata of a tensor name, or NULL. */
-static const struct pickle_value *
-type_of(const struct dcp *d, const struct pickle_value *meta)
-{
-    const struct pickle_value *properties = object_attribute(d->f.pickle, meta, "properties"), *state = NULL;
-    if (properties)
-        state = object_state(d->f.pickle, properties);
-    if (!state || state->kind != PICKLE_TUPLE || state->n < 5 || state->of.item[0]->kind != PICKLE_GLOBAL
-        || state->of.item[0]->of.name->facts.role != GLOBAL_DTYPE)
-        return NULL;
-    return state->of.item[0];
-}
-
-static bool
-read_dtype(struct dcp *d, struct dcp_chunk *c, const struct pickle_value *meta)
-{
-    const struct pickle_value *type = type_of(d, meta);
-    char shown[PICKLE_SHOWN];
-    if (!type)
-        return chunk_bad(d, c->key, NULL, "it has no type");
-    c->dtype = type->of.name->facts.type->dtype;
-    return c->dtype != DTYPE_UNKNOWN || err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "type %s is not supported", c->key,
-        pickle_shown(shown, type));
+    const struct dcp_tensor *t = &d->tensor[key->tensor];
+    struct dcp_chunk c = { .key = key->shown, .rank = t->rank };
+    if (t->bad)
+        return chunk_bad(d, c.key, NULL, t->bad);
+    if (t->unknown)
+        return err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "type %s is not supported", c.key, t->unknown);
+    c.dtype = t->type->dtype;
+    const struct mosaic_tensor tensor = { .name = key->output, .name_len = (uint32_t)key->output_len, .shown = c.key, .dtype = c.dtype,
+        .grid = d->word + t->shape, .axes = t->rank };
+    bool ok = mosaic_begin(d->s->mosaic, &tensor, d->err);
+    for (size_t i = 0; ok && i < t->nchunks; i++)
+        ok = read_chunk(d, key, t, &c, i);
+    return (ok && mosaic_end(d->s->mosaic, d->err)) || err_in_file(d->err, d->file);
 }
 
 uint64_t
 dcp_nbytes(const struct dcp *d, const struct dcp_key *key)
 {
-    const struct pickle_value *type = type_of(d, key->meta), *size = object_attribute(d->f.pickle, key->meta, "size");
-    uint64_t shape[LAYOUT_RANK], n;
-    uint32_t rank;
-    if (!type || !size || !object_counts(d->f.pickle, size, shape, &rank))
+    const struct dcp_tensor *t = &d->tensor[key->tensor];
+    if (t->bad || !t->type)
         return 0;
-    n = type->of.name->facts.type->item;
-    for (uint32_t i = 0; i < rank; i++)
-        if (!num_mul(&n, n, shape[i]))
+    uint64_t n = t->type->item;
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (!num_mul(&n, n, d->word[t->shape + i]))
             return 0;
     return n;
-}
-
-static bool
-add_tensor(struct dcp *d, const struct dcp_key *key, struct str *name)
-{
-    const struct pickle *k = d->f.pickle;
-    char shown[STR_SHOWN];
-    uint64_t shape[LAYOUT_RANK];
-    struct dcp_chunk c = { .key = str_shown(shown, (const char *)key->name->of.text, key->name->n) };
-    const struct pickle_value *size = object_attribute(k, key->meta, "size"), *chunks = object_attribute(k, key->meta, "chunks");
-    if (!size || !object_counts(k, size, shape, &c.rank) || !chunks || (chunks->kind != PICKLE_LIST && chunks->kind != PICKLE_TUPLE))
-        return chunk_bad(d, c.key, NULL, "it has no size or no chunks");
-    name->len = 0;
-    dcp_name(d, key, name);
-    if (name->failed)
-        return err_memory(d->err, name->room);
-    const struct mosaic_tensor t = { .name = name->p, .name_len = (uint32_t)name->len, .shown = c.key, .grid = shape, .axes = c.rank };
-    struct mosaic_tensor tensor = t;
-    bool ok = read_dtype(d, &c, key->meta);
-    tensor.dtype = c.dtype;
-    ok = ok && mosaic_begin(d->s->mosaic, &tensor, d->err);
-    struct pickle_walk walk = { 0 };
-    struct pickle_value *ignored, *chunk;
-    while (ok && pickle_next(k, chunks, &walk, &ignored, &chunk)) {
-        bool empty = false;
-        ok = read_chunk(d, key, &c, chunk, &empty) && (empty || add_chunk(d, &c));
-    }
-    return (ok && mosaic_end(d->s->mosaic, d->err)) || err_in_file(d->err, d->file);
 }
 
 /* --- the checkpoint */
@@ -342,8 +262,8 @@ check_files(struct dcp *d)
     uint32_t n = 0, file;
     bool ok = true, *used = calloc(d->files.n + 1, sizeof *used);
     for (size_t i = 0; used && i < d->nplaces; i++)
-        if (d->place[i].file != UINT32_MAX)
-            used[d->place[i].file] = true;
+        if (d->info[d->place[i].info].file < DCP_NO_FILE)
+            used[d->info[d->place[i].info].file] = true;
     for (size_t i = 0; used && ok && i < d->files.n; i++)
         if (used[i])
             ok = names_add(&files, d->files.name[i], strlen(d->files.name[i]), d->err);
@@ -353,13 +273,49 @@ check_files(struct dcp *d)
     names_clear(&files);
     for (size_t i = 0; ok && i < d->s->names.n; i++) {
         const char *name = d->s->names.name[i];
-        if (dcp_file_rank(name, &d->s->ranks) && !table_find(&d->by_name, name_of_file, d, name, strlen(name), &file) && n++ == 0)
+        if (dcp_file_rank(name, &d->s->ranks) && !dcp_file_find(d, name, &file) && n++ == 0)
             first = name;
     }
     char shown[STR_SHOWN];
     if (n != 0)
-        catalog_warn(d->s->catalog, ".metadata does not list %" PRIu32 " of the .distcp files (the first is %s): they are of another save, or "
-            "hold no tensors", n, str_shown(shown, first, strlen(first)));
+        catalog_warn(d->s->catalog, ".metadata does not list %" PRIu32 " of the .distcp files (the first is %s)", n, str_shown(shown, first, strlen(first)));
+    return ok;
+}
+
+static char *
+copy_name(struct dcp *d, const char *p, size_t n)
+{
+    char *copy = catalog_alloc(d->s->catalog, n + 1, d->err);
+    if (copy && n != 0)
+        memcpy(copy, p, n);
+    if (copy)
+        copy[n] = '\0';
+    return copy;
+}
+
+/* Names the selected tensors, so that the pickle and its text can be freed before the chunks are opened. */
+static bool
+name_tensors(struct dcp *d)
+{
+    struct str name = { 0 };
+    char shown[STR_SHOWN];
+    bool ok = true;
+    for (size_t i = 0; ok && i < d->nkeys; i++) {
+        struct dcp_key *key = &d->key[i];
+        if (!key->selected)
+            continue;
+        name.len = 0;
+        dcp_name(d, key, &name);
+        str_shown(shown, (const char *)key->name->of.text, key->name->n);
+        ok = !name.failed || err_memory(d->err, name.room);
+        if (ok) {
+            key->output = copy_name(d, str_or(name.p, ""), name.len);
+            key->output_len = name.len;
+            key->shown = copy_name(d, shown, strlen(shown));
+        }
+        ok = ok && key->output && key->shown;
+    }
+    str_clear(&name);
     return ok;
 }
 
@@ -369,7 +325,8 @@ read_root(struct dcp *d, const uint8_t *bytes, size_t n)
     const struct pickle_value *root, *tensors = NULL;
     if (n == 0 || bytes[0] != 0x80)
         return dcp_bad(d, "not a pickle, as torch.distributed.checkpoint writes it");
-    if (!torch_file_bare(&d->f, bytes, n, d->s->how, catalog_budget(d->s->catalog), d->err))
+    const struct pickle_taker taker = { .object = dcp_take_object, .pair = dcp_take_pair, .of = d };
+    if (!torch_file_bare(&d->f, bytes, n, d->s->how, &taker, catalog_budget(d->s->catalog), d->err))
         return err_in_file(d->err, d->file);
     root = d->f.root;
     if (object_is(root, "Metadata")) {
@@ -387,8 +344,12 @@ read_root(struct dcp *d, const uint8_t *bytes, size_t n)
     while (pickle_next(d->f.pickle, tensors, &walk, &name, &meta))
         if (!add_key(d, name, meta))
             return false;
-    return read_paths(d, object_attribute(d->f.pickle, root, "planner_data")) && dcp_select(d)
-        && read_places(d, object_attribute(d->f.pickle, root, "storage_data"));
+    const struct pickle_value *storage = object_attribute(d->f.pickle, root, "storage_data");
+    if (!storage || storage->kind != PICKLE_DICT || storage->n != 0)
+        return dcp_bad(d, storage && storage->kind == PICKLE_DICT ? "storage_data has an entry of another kind" : "it has no storage_data");
+    if (d->others != 0)
+        catalog_note(d->s->catalog, "entries that are not tensors: %" PRIu64, d->others);
+    return read_paths(d, object_attribute(d->f.pickle, root, "planner_data")) && dcp_select(d) && select_places(d) && name_tensors(d);
 }
 
 static bool
@@ -400,21 +361,18 @@ dcp_read(struct sharded *s, struct err *err)
     size_t n = 0;
     str_format(&name, "%s/.metadata", s->dir);
     snprintf(d.file, sizeof d.file, "%s", name.failed ? ".metadata" : name.p);
-    bool ok = sharded_load(s, ".metadata", PICKLE_MAX, &bytes, &n, err) && read_root(&d, bytes, n);
-    if (ok)
-        array_sort(d.place, d.nplaces, sizeof *d.place, compare_places);
+    d.word = array_grow(NULL, 0, &d.room_words, sizeof *d.word, err);      /* empty, but there */
+    bool ok = d.word && sharded_load(s, ".metadata", PICKLE_MAX, &bytes, &n, err) && read_root(&d, bytes, n);
+    torch_file_clear(&d.f);
+    free(bytes);
     ok = ok && check_files(&d);
     for (size_t i = 0; ok && i < d.nkeys; i++)
         if (d.key[i].selected)
-            ok = add_tensor(&d, &d.key[i], &name);
-    torch_file_clear(&d.f);
+            ok = add_tensor(&d, &d.key[i]);
     table_clear(&d.table);
-    table_clear(&d.by_name);
-    names_clear(&d.files);
+    dcp_clear(&d);
     str_clear(&name);
     free(d.key);
-    free(d.place);
-    free(bytes);
     return ok;
 }
 

@@ -147,7 +147,7 @@ count_tops(struct dcp *d)
         size_t k = 0;
         while (k < n && (top[k].name_len != word.n || memcmp(top[k].name, word.p, word.n) != 0))
             k++;
-        if (!key->meta || k == TOPS_MAX)
+        if (key->tensor == DCP_BYTES || k == TOPS_MAX)
             continue;
         if (k == n)
             top[n++] = (struct catalog_top){ .name = word.p, .name_len = word.n };
@@ -202,7 +202,7 @@ dcp_select(struct dcp *d)
         struct dcp_key *key = &d->key[i];
         if (d->full)
             key->selected = !named || is_under(key->name, root);
-        key->selected = key->selected && key->meta != NULL;
+        key->selected = key->selected && key->tensor != DCP_BYTES;
         n += key->selected;
     }
     if (n == 0 && named)

@@ -112,6 +112,52 @@ op_pop_mark(struct pickle_machine *m)
 
 /* --- the memo */
 
+/* Finds the entries that a pickle reads. */
+static bool
+memo_survey(struct pickle_memo *memo, const uint8_t *p, size_t n, struct err *err)
+{
+    struct pickle_step step;
+    size_t words = n / 64 + 1;
+    memo->n = n;
+    memo->bits = calloc(words, sizeof *memo->bits);
+    memo->set = calloc(words, sizeof *memo->set);
+    memo->before = calloc(words, sizeof *memo->before);
+    if (!memo->bits || !memo->set || !memo->before)
+        return err_memory(err, words * sizeof *memo->bits);
+    size_t last = 0;
+    for (size_t used = 0; pickle_op_next(&step, p + used, n - used) == STEP_WHOLE && step.byte != OP_STOP; used += step.size)
+        if ((step.byte == OP_BINGET || step.byte == OP_LONG_BINGET) && step.number < n) {
+            memo->bits[step.number / 64] |= UINT64_C(1) << step.number % 64;
+            last = (size_t)num_max(last, step.number / 64);
+        }
+    for (size_t i = 1; i <= last; i++)
+        memo->before[i] = memo->before[i - 1] + (uint32_t)__builtin_popcountll(memo->bits[i - 1]);
+    return true;
+}
+
+/* Returns true if an entry is read; *i then is its index in the memo. */
+static bool
+memo_index(const struct pickle_memo *memo, uint64_t *i)
+{
+    if (!memo->bits)
+        return true;
+    uint64_t bit = UINT64_C(1) << *i % 64, at = *i / 64;
+    if (*i >= memo->n || !(memo->bits[at] & bit))
+        return false;
+    *i = memo->before[at] + (uint32_t)__builtin_popcountll(memo->bits[at] & (bit - 1));
+    return true;
+}
+
+/* Counts an entry as set. */
+static void
+memo_count(struct pickle_machine *m, uint64_t i)
+{
+    if (m->read.bits && i < m->read.n) {
+        m->nmemo += !(m->read.set[i / 64] >> i % 64 & 1);
+        m->read.set[i / 64] |= UINT64_C(1) << i % 64;
+    }
+}
+
 static bool
 memo_set(struct pickle_machine *m, uint64_t i)
 {
@@ -120,6 +166,9 @@ memo_set(struct pickle_machine *m, uint64_t i)
     if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0: allocate no more than they can have set */
         return pickle_fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
             "so far", i, m->nops);
+    memo_count(m, i);
+    if (!memo_index(&m->read, &i))
+        return true;
     while (i >= m->room_memo) {
         size_t before = m->room_memo;
         struct pickle_value **memo = heap_grow(m->k, m->memo, before, &m->room_memo, sizeof *memo);
@@ -128,8 +177,9 @@ memo_set(struct pickle_machine *m, uint64_t i)
         m->memo = memo;
         memset(memo + before, 0, (m->room_memo - before) * sizeof *memo);
     }
-    m->nmemo += m->memo[i] == NULL;
+    m->nmemo += !m->read.bits && m->memo[i] == NULL;
     m->memo[i] = pickle_top(m, 0);
+    m->k->pins++;
     return true;
 }
 
@@ -149,7 +199,7 @@ static bool
 op_get(struct pickle_machine *m)
 {
     uint64_t i = m->step.number;
-    if (i >= m->room_memo || !m->memo[i])
+    if (!memo_index(&m->read, &i) || i >= m->room_memo || !m->memo[i])
         return pickle_fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
     return pickle_push(m, m->memo[i]);
 }
@@ -198,6 +248,7 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     if (pickle_role_is_opaque(facts.role) && !m->k->opaque) {
         m->k->opaque = own;
         m->k->opaque_at = m->k->at;
+        m->k->pins++;
     }
     return pickle_push(m, v);
 }
@@ -333,6 +384,46 @@ call_getattr(struct pickle_machine *m, const struct pickle_value *args)
     return v;
 }
 
+/* --- objects that a taker takes */
+
+static void
+mark_object(struct pickle_machine *m, const struct pickle_value *v)
+{
+    enum { MOST = sizeof m->object / sizeof *m->object };
+    if (m->nobjects == MOST)
+        memmove(m->object, m->object + 1, --m->nobjects * sizeof *m->object);
+    if (!pickle_is_opaque(v) || !heap_after(m->k, v, &m->object[m->nobjects]))
+        return;
+    m->k->recent = m->object[m->nobjects++].recent;
+}
+
+/* Asks the taker about an object that has got its state. */
+static bool
+take_object(struct pickle_machine *m, struct pickle_value *of)
+{
+    const struct pickle_taker *taker = m->k->limits->taker;
+    const struct heap_mark *mark = NULL;
+    int64_t number = 0;
+    bool taken = false;
+    size_t n = m->nobjects;
+    while (n != 0 && m->object[n - 1].value != of)
+        n--;
+    if (n != 0) {
+        mark = &m->object[n - 1];
+        m->nobjects = n - 1;
+    } else {
+        m->k->pins++;           /* an older object has a new state */
+    }
+    m->k->recent = m->nobjects != 0 ? m->object[m->nobjects - 1].recent : 0;
+    if (!taker->object(taker->of, m->k, of, &number, &taken, m->err))
+        return false;
+    if (taken)
+        *of = (struct pickle_value){ .kind = PICKLE_INT, .odd = true, .of.integer = number };
+    if (taken && mark)
+        heap_back(m->k, mark);
+    return true;
+}
+
 /* REDUCE and NEWOBJ: replaces a global and its arguments by the result of the call. */
 static bool
 op_call(struct pickle_machine *m)
@@ -374,6 +465,8 @@ op_call(struct pickle_machine *m)
         break;
     default:
         v = heap_tuple(m->k, PICKLE_CALL, parts, sizeof parts / sizeof *parts);
+        if (v && m->k->limits->taker)
+            mark_object(m, v);
     }
     return v && pickle_replace(m, 2, v);
 }
@@ -393,7 +486,7 @@ op_build(struct pickle_machine *m)
     bool made = role == GLOBAL_TENSOR_CLASS || role == GLOBAL_PARAMETER;
     if (pickle_is_opaque(of)) {
         m->nstack--;
-        return pickle_keep(m, of, state);
+        return pickle_keep(m, of, state) && (!m->k->limits->taker || take_object(m, of));
     }
     if (of->kind == PICKLE_DICT && of->odd && state->kind == PICKLE_DICT) {
         m->nstack--;
@@ -420,6 +513,7 @@ op_persistent(struct pickle_machine *m)
     if (pickle_has(m, 1))
         list = heap_grow(m->k, m->k->persistent, m->k->npersistent, &m->k->room_persistent, sizeof *list);
     struct pickle_value *v = list ? heap_tuple(m->k, PICKLE_PERSISTENT, &(struct pickle_value *){ pickle_top(m, 0) }, 1) : NULL;
+    m->k->pins++;
     if (list)
         m->k->persistent = list;
     if (v)
@@ -500,7 +594,7 @@ pickle_run_within(struct pickle **pickle, const struct pickle_value **root, cons
     k->at = at;
     struct pickle_machine m = { .k = k, .err = err };
     m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
-    bool ok = m.stack && run_all(&m, p, n, used);
+    bool ok = m.stack && (!limits->taker || memo_survey(&m.read, p, n, err)) && run_all(&m, p, n, used);
     if (ok) {
         *root = k->root = pickle_top(&m, 0);
         k->size = *used;
@@ -509,6 +603,9 @@ pickle_run_within(struct pickle **pickle, const struct pickle_value **root, cons
     free(m.stack);
     free(m.mark);
     free(m.memo);
+    free(m.read.bits);
+    free(m.read.set);
+    free(m.read.before);
     return ok;
 }
 

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "container/torch/pickle_priv.h"
 
-enum { LEAST_CHUNK = 4 << 10, LARGEST_CHUNK = 1 << 20 };
+enum { LEAST_CHUNK = 4 << 10, LARGEST_CHUNK = 1 << 20, FEW = 8 };
 
 struct heap_chunk {
     struct heap_chunk *next;
@@ -88,6 +88,26 @@ pickle_free(struct pickle *k)
     free(k);
 }
 
+bool
+heap_after(struct pickle *k, const struct pickle_value *v, struct heap_mark *mark)
+{
+    const uint8_t *end = (const uint8_t *)(v + 1), *bytes = k->chunks->bytes;
+    if (end < bytes || end > bytes + k->chunks->used)
+        return false;
+    *mark = (struct heap_mark){ .value = v, .chunk = k->chunks, .used = (size_t)(end - bytes), .ncells = k->ncells,
+        .recent = k->ncontainers, .pins = k->pins };
+    return true;
+}
+
+void
+heap_back(struct pickle *k, const struct heap_mark *mark)
+{
+    if (k->chunks != mark->chunk || k->pins != mark->pins)
+        return;
+    k->chunks->used = mark->used;
+    k->ncells = mark->ncells;
+}
+
 /* --- values */
 
 struct pickle_value *
@@ -149,6 +169,7 @@ add_cell(struct pickle *k, struct pickle_value *v, struct pickle_value *item)
     if (!cells)
         return NULL;
     k->cell = cells;
+    k->pins += v->number < k->recent;
     uint32_t i = (uint32_t)k->ncells++;
     cells[i] = (struct pickle_cell){ .container = v->number, .value = item };
     if (v->n++ == 0)
@@ -198,8 +219,10 @@ number_like(struct pickle *k, struct pickle_value *v, int table, const uint8_t *
     k->like = like;
     if (!charge(k, SLOTS) || !table_add(&k->likes[table], name_of_like, k, (const char *)p, n, &i, &again, k->err))
         return false;
-    if (!again)
+    if (!again) {
         like[k->nlikes++] = (struct like){ p, n };
+        k->pins++;
+    }
     v->number = i + 1;
     return true;
 }
@@ -332,29 +355,54 @@ heap_hashable(struct pickle *k, struct pickle_value *key)
     return number_key(k, key);
 }
 
+/* Adds a cell of a dictionary to the table. */
+static bool
+index_pair(struct pickle *k, uint32_t i)
+{
+    enum { SLOTS = 16 };
+    const uint32_t name[2] = { k->cell[i].container, k->cell[i].like };
+    bool again;
+    k->pins++;
+    return charge(k, SLOTS) && table_add(&k->pairs, name_of_pair, k, (const char *)name, sizeof name, &i, &again, k->err);
+}
+
+/* Finds the pair of a key: in the table, or among a few. */
+static bool
+find_pair(const struct pickle *k, const struct pickle_value *dict, const struct pickle_value *key, uint32_t *i)
+{
+    const uint32_t name[2] = { dict->number, key->number };
+    if (dict->n > FEW)
+        return table_find(&k->pairs, name_of_pair, k, (const char *)name, sizeof name, i);
+    *i = dict->of.cells.first;
+    for (uint32_t n = 0; n < dict->n; n++, *i = k->cell[*i].next)
+        if (k->cell[*i].like == key->number)
+            return true;
+    return false;
+}
+
 bool
 heap_set(struct pickle *k, struct pickle_value *dict, struct pickle_value *key, struct pickle_value *value)
 {
-    enum { SLOTS = 16 };
-    uint32_t i = 1;
-    if (k->ncells)
-        i = (uint32_t)k->ncells;
-    bool again;
-    if (!number_key(k, key) || !deepen(k, dict, key) || !deepen(k, dict, value) || !charge(k, SLOTS))
+    uint32_t i;
+    if (!number_key(k, key) || !deepen(k, dict, key) || !deepen(k, dict, value))
         return false;
-    const uint32_t name[2] = { dict->number, key->number };
-    if (!table_add(&k->pairs, name_of_pair, k, (const char *)name, sizeof name, &i, &again, k->err))
-        return false;
-    if (again) {
+    if (find_pair(k, dict, key, &i)) {
+        k->pins += dict->number < k->recent;
         k->cell[i].value = value;
         return true;
     }
     struct pickle_cell *cell = add_cell(k, dict, value);
-    if (cell) {
-        cell->key = key;
-        cell->like = key->number;
-    }
-    return cell != NULL;
+    if (!cell)
+        return false;
+    cell->key = key;
+    cell->like = key->number;
+    bool ok = true;
+    i = dict->of.cells.first;
+    if (dict->n > FEW + 1)
+        ok = index_pair(k, dict->of.cells.last);
+    for (uint32_t n = 0; ok && dict->n == FEW + 1 && n < dict->n; n++, i = k->cell[i].next)
+        ok = index_pair(k, i);
+    return ok;
 }
 
 /* --- reading */

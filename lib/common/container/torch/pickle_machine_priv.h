@@ -4,6 +4,13 @@
 
 #include "container/torch/pickle_priv.h"
 
+/* The memo of a pickle with a taker has only the entries that the pickle reads. */
+struct pickle_memo {
+    uint64_t *bits, *set;       /* a bit for each entry: it is read, it has been set; owned */
+    uint32_t *before;           /* for each 64 entries: the number of those before them that are read; owned */
+    uint64_t n;                 /* entries that have bits */
+};
+
 struct pickle_machine {
     struct pickle *k;
     struct err *err;
@@ -15,6 +22,9 @@ struct pickle_machine {
     size_t nmarks, room_marks;
     struct pickle_value **memo;         /* NULL: not set */
     size_t nmemo, room_memo;            /* nmemo: entries that are set */
+    struct pickle_memo read;            /* empty without a taker */
+    struct heap_mark object[8];         /* nobjects that have no state yet, the newest last */
+    size_t nobjects;
 };
 
 /* Fails at the current opcode. */

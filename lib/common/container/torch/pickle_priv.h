@@ -17,7 +17,7 @@ struct pickle_name {            /* an allowed name */
  * stored somewhere, so cycles are possible. */
 struct pickle_value {
     uint8_t kind;               /* enum pickle_kind */
-    bool odd;                   /* TEXT: has lone surrogates. DICT: an OrderedDict or Counter */
+    bool odd;                   /* TEXT: has lone surrogates. DICT: an OrderedDict or Counter. INT: was an object */
     uint16_t depth;             /* levels of values below it, as known so far */
     uint32_t n;                 /* bytes of a text; items of a tuple, list, set or dictionary; 2 or 3 for a call */
     union {
@@ -40,11 +40,21 @@ struct pickle_cell {
     uint32_t next;              /* next cell; 0: last */
 };
 
+/* Takes over objects of a long pickle as they are built, for a reader that needs a few numbers of each. Their values are freed. */
+struct pickle_taker {
+    /* Called when BUILD has given an object its state. If it takes the object, sets *taken: the object then is *number. */
+    bool (*object)(void *of, const struct pickle *k, const struct pickle_value *object, int64_t *number, bool *taken, struct err *err);
+    /* Called for a pair whose key was taken, instead of adding it to its dictionary. */
+    bool (*pair)(void *of, const struct pickle_value *key, const struct pickle_value *value, struct err *err);
+    void *of;
+};
+
 /* Limits on what one pickle builds and does. Tests lower them. */
 struct pickle_limits {
     uint64_t heap, ops;         /* bytes of all values; opcodes */
     bool shards;                /* a pickle of a checkpoint of several files: of the names that are not in the table, only those in
                                  * `allowed` are accepted, and getattr for the one class that ShardedTensor needs */
+    const struct pickle_taker *taker;   /* or NULL */
     const char *const *allowed; /* nallowed, as "module.name"; borrowed */
     size_t nallowed;
 };
@@ -67,7 +77,9 @@ struct pickle {
     uint64_t opaque_at;         /* file offset of its opcode */
     struct pickle_value **persistent;   /* in pickle order */
     size_t npersistent, room_persistent;
-    struct table pairs;         /* cells of dictionaries */
+    uint32_t recent;            /* containers with a lower number are older than the values that heap_back() may free */
+    uint64_t pins;              /* times that something older began to refer to new values */
+    struct table pairs;         /* cells of dictionaries with more than FEW pairs */
     struct like { const uint8_t *p; size_t n; } *like;      /* one for all equal keys: their text or canonical form */
     size_t nlikes, room_likes;
     struct table likes[3];      /* texts, bytes, others */
@@ -78,6 +90,15 @@ enum { PICKLE_STRING_MAX = 64 << 20, PICKLE_DEPTH_MAX = 256, PICKLE_MARKS_MAX = 
 /* Like pickle_run(), with the given limits instead of the built-in ones. */
 bool pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
     uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err);
+
+/* Where the values after one of the heap begin. */
+struct heap_mark {
+    const struct pickle_value *value;
+    struct heap_chunk *chunk;
+    size_t used, ncells;
+    uint32_t recent;
+    uint64_t pins;
+};
 
 /* --- building (pickle_heap.c); NULL or false on failure, with k->err set */
 
@@ -92,6 +113,10 @@ bool heap_append(struct pickle *k, struct pickle_value *list, struct pickle_valu
 /* Sets a key as Python does: an equal key keeps its place and gets the new value. Fails with ERR_MALFORMED if it cannot be a
  * key. */
 bool heap_set(struct pickle *k, struct pickle_value *dict, struct pickle_value *key, struct pickle_value *value);
+/* Remembers the heap as it was after v, the newest value; v itself stays without its items. False if it cannot be marked. */
+bool heap_after(struct pickle *k, const struct pickle_value *v, struct heap_mark *mark);
+/* Frees all values made since, unless older ones may refer to them. */
+void heap_back(struct pickle *k, const struct heap_mark *mark);
 /* Fails with ERR_MALFORMED if a value cannot be a key or an item of a set. */
 bool heap_hashable(struct pickle *k, struct pickle_value *key);
 
@@ -114,6 +139,13 @@ static inline bool
 pickle_is_text(const struct pickle_value *v, const char *text)
 {
     return v->kind == PICKLE_TEXT && str_is(v->of.text, v->n, text);
+}
+
+/* Returns true for the integer that an object of a taker became. */
+static inline bool
+pickle_is_taken(const struct pickle_value *v)
+{
+    return v->kind == PICKLE_INT && v->odd;
 }
 
 /* Finds what a name makes. Fails with ERR_UNSAFE if it is dangerous. */

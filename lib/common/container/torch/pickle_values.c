@@ -155,6 +155,7 @@ pickle_keep(struct pickle_machine *m, struct pickle_value *object, struct pickle
 static bool
 append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *value)
 {
+    m->k->pins += pickle_is_opaque(to);
     if (pickle_is_opaque(to))
         return pickle_keep(m, to, value);
     return heap_append(m->k, to, value);
@@ -163,8 +164,11 @@ append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *v
 static bool
 set_key(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *key, struct pickle_value *value)
 {
+    m->k->pins += pickle_is_opaque(to);
     if (pickle_is_opaque(to))
         return pickle_keep(m, to, key) && pickle_keep(m, to, value);
+    if (pickle_is_taken(key))
+        return m->k->limits->taker->pair(m->k->limits->taker->of, key, value, m->err);
     return heap_set(m->k, to, key, value);
 }
 
