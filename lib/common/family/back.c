@@ -245,7 +245,7 @@ back_open(struct back_model *back, struct model *model, const struct back_option
     }
     ok = ok && set_files(back, err) && back_members(&back->scope, model, &tokens, &back->lost, err) && make_tokenizer(back, &tokens, model, err)
         && add_defaults(back, err) && set_metadata(back, err);
-    if (ok && tokens.n == 0 && !options->how->no_tokenizer)
+    if (ok && tokens.n == 0 && !options->how->no_tokenizer && family_has_tokenizer(back->family))
         catalog_warn(model->catalog, "the file has no tokenizer, so the directory gets none");
     back_tokens_clear(&tokens);
     return ok;

@@ -174,7 +174,7 @@ back_join_add_tensor(struct back_joint *j, const struct family_row *row, const s
         return rows_fail(tensor, ERR_MALFORMED, "no elements, or too many dimensions", err);
     j->turns = 1;
     if (row->nparts == 1)
-        return begin_part(j, row, 0, tensor, 0, 0, err);
+        return row_part_has(&row->part[0], VERB_BLANK) || begin_part(j, row, 0, tensor, 0, 0, err);
     length = calloc(row->nparts, sizeof *length);
     if (!length)
         return err_memory(err, row->nparts * sizeof *length);

@@ -123,7 +123,7 @@ merge(json_t *members, const json_t *of, const char *name, struct err *err)
 static bool
 merge_all(json_t *members, struct err *err)
 {
-    static const char *const names[] = { "text_config", "llm_config", "lm_config", "language_config" };
+    static const char *const names[] = { "text_config", "llm_config", "lm_config", "language_config", "lfm", "transformer_layer_config" };
     json_t *class = json_incref(json_object_get(members, "architectures"));
     bool ok = merge(members, json_object_get(members, "thinker_config"), "text_config", err);
     for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++)

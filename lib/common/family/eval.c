@@ -97,6 +97,22 @@ arithmetic(enum node_kind kind, double a, double b)
     }
 }
 
+/* Returns a list with the results of an operation on each of its elements, null for one that is not a number. */
+static json_t *
+arithmetic_list(enum node_kind kind, const json_t *list, double b)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; out && i < json_array_size(list); i++) {
+        const json_t *a = json_array_get(list, i);
+        json_t *one = json_is_number(a) ? arithmetic(kind, json_number_value(a), b) : json_null();
+        if (json_array_append_new(out, one) != 0) {
+            json_decref(out);
+            out = NULL;
+        }
+    }
+    return out;
+}
+
 /* Finds a member by number, with or without zeros before it. */
 static json_t *
 numbered_member(const json_t *object, uint64_t i)
@@ -154,6 +170,8 @@ operate(json_t **value, enum node_kind kind, json_t *a, json_t *b, struct scope 
         ok = give(value, json_boolean(is_equal(a, b) == (kind == NODE_EQ)), err);
     else if (json_is_number(a) && json_is_number(b))
         ok = give(value, arithmetic(kind, json_number_value(a), json_number_value(b)), err);
+    else if (json_is_array(a) && json_is_number(b))
+        ok = scope_steps(scope, json_array_size(a), err) && give(value, arithmetic_list(kind, a, json_number_value(b)), err);
     else
         ok = give(value, json_null(), err);
     json_decref(a);

@@ -83,7 +83,7 @@ struct family_variant {
 struct family_members {
     const char *hf;             /* ends in {x}; owned by the family, as are the words */
     const char **word;          /* n of them, in the order of the stack */
-    size_t n;
+    size_t n, fewest;           /* fewest: without those at the end that a model may lack */
 };
 
 struct family_rename {
@@ -247,6 +247,9 @@ bool family_is_builtin(const char *arg);
 
 /* Returns true if GGUF files of the family have this architecture. */
 bool family_has_arch(const struct model_family *family, const char *arch, size_t n);
+
+/* Returns true unless the models of the family have no text: `vocab none`. */
+bool family_has_tokenizer(const struct model_family *family);
 
 /* Makes the architecture of a file that of the family, if it is one of those that some of its models have. */
 void family_take_arch(struct model_family *family, const char *arch, size_t n);

@@ -78,6 +78,29 @@ run_pow(struct function_call *c)
     return give_number(c, real_power(function_number_of(c, 0), function_number_of(c, 1)));
 }
 
+/* Gives the number that a normally distributed one is below with this probability, as torch's Normal.icdf() has it in F32; JSON
+ * has no infinity. */
+static bool
+run_probit(struct function_call *c)
+{
+    float t = 2 * (float)function_number_of(c, 0) - 1;
+    double p = ((double)t + 1) / 2, x = 0;
+    if (p == 0)
+        return give(c, json_string("-Infinity"));
+    if (!(p > 0 && p < 1))
+        return true;
+    for (unsigned i = 0; i < 64; i++)           /* Newton's method converges from 0 */
+        x -= (erfc(-x * M_SQRT1_2) / 2 - p) / (exp(-x * x / 2) / sqrt(2 * M_PI));
+    return give_number(c, (double)((float)(x * M_SQRT1_2) * (float)M_SQRT2));
+}
+
+/* The inverse; null is -infinity. */
+static bool
+run_normal(struct function_call *c)
+{
+    return give_number(c, json_is_null(c->arg[0]) ? 0 : erfc(-function_number_of(c, 0) * M_SQRT1_2) / 2);
+}
+
 /* --- lists */
 
 static size_t
@@ -360,7 +383,7 @@ static const struct function_row {
     function_run *run;
 } functions[] = {
     { "int", 1, 1, run_int }, { "round", 1, 1, run_round }, { "f32", 1, 1, run_f32 }, { "log", 1, 1, run_log }, { "sqrt", 1, 1, run_sqrt },
-    { "pow", 2, 2, run_pow }, { "len", 1, 1, run_len }, { "max", 1, 1, run_max }, { "index", 2, 2, run_index },
+    { "pow", 2, 2, run_pow }, { "probit", 1, 1, run_probit }, { "normal", 1, 1, run_normal }, { "len", 1, 1, run_len }, { "max", 1, 1, run_max }, { "index", 2, 2, run_index },
     { "list", 0, EXPR_ARGS, run_list }, { "has", 1, 1, run_has }, { "dim", 2, 2, run_dim }, { "rows", 1, 1, run_rows },
     { "count", 1, 1, run_count }, { "number", 1, 1, run_number }, { "value", 1, 2, run_value }, { "data", 1, 1, run_data },
     { "ones", 1, 1, run_ones }, { "has_file", 1, 1, run_has_file }, { "token", 1, 1, run_token },

@@ -44,7 +44,7 @@ put_tokenizer(struct hf_model *hf, const struct hf_folder *folder, const struct 
     struct err *err)
 {
     struct vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
-    if (how->no_tokenizer)
+    if (how->no_tokenizer || !family_has_tokenizer(hf->family))
         return keys_put_text(&hf->keys, ggml, "model", "none", 4, err);
     return hf_model_vocabulary(&hf->keys, folder, &hf->config, &options, &hf->tokens, err);
 }
@@ -129,7 +129,7 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
     hf->family = hf->config.family;
     bool ok = !hf->family || (hf_folder_open(&folder, model, how->tokenizer, err) && make_keys(hf, &folder, how, model, err));
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
-    if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer)
+    if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer && family_has_tokenizer(hf->family))
         catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one, unless it is "
             "converted with --no-tokenizer");
     return ok;
@@ -145,8 +145,11 @@ hf_model_clear(struct hf_model *hf)
 
 /* --- tensors */
 
-/* Formats "8.0B" or "8x7B" as size_label() of gguf-py does; for a model with experts, counts the elements of one expert. */
-static void
+/*
+ * Formats "8.0B" or "8x7B" as size_label() of gguf-py does; for a model with experts, counts the elements of one expert.
+ * Returns false for a model with adapters among its tensors, which gguf-py does not measure.
+ */
+static bool
 size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
 {
     static const char units[] = "KMBT";
@@ -155,6 +158,8 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
     for (size_t i = 0; i < choice->n; i++) {
         const struct tensor t = chosen_source(&choice->list[i]);
         uint64_t numel = 0;
+        if (memmem(t.name, t.name_len, ".lora_a", 7))
+            return false;
         shape_numel(&t.shape, &numel);
         count += (double)(experts != 0 && memmem(t.name, t.name_len, "_exps.", 6) ? numel / experts : numel);
     }
@@ -167,6 +172,7 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
     if (experts != 0)
         used = snprintf(out, n, "%llux", (unsigned long long)experts);
     snprintf(out + used, n - (size_t)used, "%.*f%c", 2 - digits, count, units[unit]);
+    return true;
 }
 
 /* Applies the rows `refuse` and `warn`, which can ask about tensors as they are after dequantization. */
@@ -217,7 +223,6 @@ hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice,
     if (!hf_model_check(hf, model, choice, err) || !rows_choose(choice, &how, err))
         return false;
     warn_of_head(hf, model, choice);
-    size_label(label, sizeof label, choice, choice->model.experts);
     return tensor_extra_keys(&hf->keys, choice, model->catalog, err)
-        && keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);
+        && (!size_label(label, sizeof label, choice, choice->model.experts) || keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err));
 }

@@ -33,6 +33,10 @@ keys_value_of(struct meta_value *value, enum meta_type type, const json_t *json)
         value->as.i = n;
         return json_is_integer(json) && n >= INT32_MIN && n <= INT32_MAX;
     case META_F32:
+        if (json_is_string(json) && strcmp(json_string_value(json), "-Infinity") == 0) {
+            value->as.f = (double)-INFINITY;
+            return true;
+        }
         value->as.f = (double)x;
         return json_is_number(json) && isfinite(x);
     case META_BOOL:

@@ -91,6 +91,12 @@ family_open(struct model_family **family, const char *path, struct err *err)
     return ok;
 }
 
+bool
+family_has_tokenizer(const struct model_family *family)
+{
+    return family->vocab.n == 0 || strcmp(family->vocab.at[0], "none") != 0;
+}
+
 /* Returns the built-in family of a name or of a class, or NULL. */
 static const char *
 builtin_of(const char *arg)

@@ -147,7 +147,11 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
     char name[STR_SHOWN], lacks[STR_SHOWN], what[160];
     const struct family_row *row = &w->family->rows.at[out->row];
     const struct family_members *named = pattern_members(w->family, row->hf);
-    uint64_t first = 0, all = named ? named->n : strstr(row->gguf, "_exps.") ? w->experts : 0;
+    uint64_t first = 0, all = 0;
+    if (named)
+        all = num_max(named->fewest, out->nmembers);
+    else if (strstr(row->gguf, "_exps."))
+        all = w->experts;
     *whole = true;
     for (size_t i = 0; i < out->nmembers; i++) {
         const struct row_match *match = rows_member(w, out, i);
@@ -195,7 +199,9 @@ rows_join_type_of(const struct row_joint *j, uint32_t rank)
         return j->blocks;
     if (j->w->how->side != VERBS_WEIGHT)
         return j->w->matrices;
-    if (j->f32 || rank <= 1 || str_ends(j->out->name, "_norm.weight") || !str_ends(j->out->name, ".weight"))
+    const char *name = j->out->name;
+    if (j->f32 || rank <= 1 || str_ends(name, "_norm.weight")
+            || !(str_ends(name, ".weight") || str_ends(name, ".lora_a") || str_ends(name, ".lora_b")))
         return DTYPE_F32;
     if (j->w->matrices != DTYPE_UNKNOWN)
         return j->w->matrices;

@@ -109,7 +109,7 @@ static bool
 run_vocab(struct family_reader *r, struct expr *when)
 {
     static const char *const kinds[] = { "spm", "phi3", "llama-json", "bpe", "wordpiece", "gemma4", "tiktoken", "ugm",
-        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat" };
+        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat", "none" };
     (void)when;
     for (size_t i = 1; i < r->nwords; i++) {
         size_t k = 0;
@@ -120,7 +120,7 @@ run_vocab(struct family_reader *r, struct expr *when)
         if (k == sizeof kinds / sizeof *kinds)
             return family_expected(r, r->word[i].p, r->word[i].n,
                 "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken, ugm, fairseq, fairseq-mask, unigram, rwkv, plamo, "
-                "plamo-chat or size");
+                "plamo-chat, none or size");
         if (!FAMILY_ADD(r, r->family->vocab, kinds[k]))
             return false;
     }
@@ -552,6 +552,18 @@ number_member(struct family_reader *r, const char *tail, size_t n, const char *w
     return ok && FAMILY_ADD(r, r->family->renames, rename);
 }
 
+/* Reads word i of a `members`; '?' at its end: a model may lack it. */
+static bool
+take_member_word(struct family_reader *r, struct family_members *members, size_t i)
+{
+    const struct family_word *w = &r->word[i + 2];
+    bool optional = w->n > 1 && w->p[w->n - 1] == '?';
+    if (!optional)
+        members->fewest = i + 1;
+    members->word[i] = family_copy(r, w->p, w->n - optional);
+    return members->word[i] != NULL;
+}
+
 static bool
 run_members(struct family_reader *r, struct expr *when)
 {
@@ -568,7 +580,7 @@ run_members(struct family_reader *r, struct expr *when)
     while (tail > members.hf && tail[-1] != '}')
         tail--;
     for (size_t i = 0; i < members.n; i++)
-        if (!statement_take(r, &members.word[i], i + 2)
+        if (!take_member_word(r, &members, i)
                 || !number_member(r, tail, (size_t)(end - tail), members.word[i], i))
             return false;
     return FAMILY_ADD(r, r->family->members, members);
