@@ -244,4 +244,88 @@ CASES = {
             ("conv1d.weight", [64, 1, 4]), ("A_log", [4]), ("dt_bias", [4]), ("norm.weight", [8]), ("out_proj.weight", [H, 32]))],
             ("model.", "model.language_model.")) + [("model.vision_tower.a.weight", [8]), ("model.merger.a.weight", [8]), ("mtp.norm.weight", [H])],
         "but": {"cut": "language_model.", "lost": ("model.vision_tower.", "model.merger.", "mtp.")}}),
+    "talkie": (qwen_bpe, "bfloat16", 0, ("TalkieForCausalLM", "talkie"), dict({k: v for k, v in SIZES.items() if k != "num_key_value_heads"},
+        head_dim=16, rope_theta=1e6), {"tensors": [("model.embed.weight", [V, H]), ("lm_head", [V, H]), ("lm_head_gain.w_g", [1])] + [
+            ("model.blocks.{b}." + n, s) for n, s in (("attn.attn_query.weight", [H, H]), ("attn.attn_key.weight", [H, H]), ("attn.attn_value.weight",
+            [H, H]), ("attn.attn_resid.weight", [H, H]), ("attn.head_gain.head_g", [4]), ("attn_gain.a_g", [1]), ("mlp_gain.a_g", [1]),
+            ("embed_skip.a_g", [1]), ("mlp.mlp_gate.weight", [FF, H]), ("mlp.mlp_linear.weight", [FF, H]), ("mlp.mlp_resid.weight", [H, FF]))]}),
+    "rwkv6qwen2": (qwen_bpe, "bfloat16", 0, ("RWKV6Qwen2ForCausalLM", "rwkv6qwen2"), dict(SIZES, rms_norm_eps=1e-6, lora_rank_tokenshift=8,
+        lora_rank_decay=16), {"mend": ["lerp"], "tensors": LLAMA[:3] + NORMS + MLP + ATTN + biased(ATTN[:3])[1::2] + [(L + "self_attn." + n, s) for n, s in (
+            ("gate.weight", [H, H]), ("time_maa_w1", [H, 40]), ("time_maa_w2", [5, 8, H]), ("time_maa_x", [1, 1, H]), ("time_maa_w", [1, 1, H]),
+            ("time_maa_k", [1, 1, H]), ("time_maa_v", [1, 1, H]), ("time_maa_r", [1, 1, H]), ("time_maa_g", [1, 1, H]), ("time_decay", [1, 1, H]),
+            ("time_decay_w1", [H, 16]), ("time_decay_w2", [16, H]))]}),
+    "arwkv7": (qwen_bpe, "bfloat16", 0, ("RwkvHybridForCausalLM", "rwkv_hybrid"), dict(SIZES, rms_norm_eps=1e-6, head_size=16, wkv_has_gate=False,
+        wkv_version=7), {"mend": ["lerp"], "tensors": LLAMA[:3] + NORMS + MLP + [(L + "self_attn.time_mixer." + n, s) for n, s in (
+            *(("x_" + x, [1, 1, H]) for x in "rwkva"), *((x + "0", [1, 1, H]) for x in "wa"), *((x + "1", [H, 8]) for x in "wa"),
+            *((x + "2", [8, H]) for x in "wa"), ("k_k", [1, 1, H]), ("k_a", [1, 1, H]), ("r_k", [4, 16]),
+            *((x + ".weight", [H, H]) for x in ("receptance", "key", "value", "output")))] + [
+            (L + "self_attn.time_mixer." + n, s, range(1, 2)) for n, s in (("v0", [1, 1, H]), ("v1", [H, 8]), ("v2", [8, H]))],
+        "but": {"other": ("model.layers.0.self_attn.time_mixer.v",)}}),
+    "lfm2_speech": (plain_bpe(LLAMA3, "lfm2"), "bfloat16", 0, ("Lfm25AudioTokenizer", "lfm2_audio_"), dict(lfm=dict(SIZES, norm_eps=1e-5, rope_theta=1e6,
+        block_ff_dim=96, block_auto_adjust_ff_dim=False, block_ffn_dim_multiplier=1.0, block_multiple_of=16, conv_L_cache=3,
+        layer_types=["conv", "full_attention"]), sliding_window=30, output_size=40), {"layers": 2, "tensors": [("lfm.embedding_norm.weight", [H], "norm"), ("lin.weight", [40, H]), ("lin.bias", [40]),
+            ("emb.emb.weight", [8, 8]), ("istft.window", [8])] + [("lfm.layers.{b}." + n + ".weight", s, *k) for n, s, *k in (
+            ("operator_norm", [H], "norm"), ("ffn_norm", [H], "norm"), ("feed_forward.w1", [FF, H]), ("feed_forward.w2", [H, FF]),
+            ("feed_forward.w3", [FF, H]), ("conv.conv", [H, 1, 3], range(1)), ("conv.in_proj", [3 * H, H], range(1)), ("conv.out_proj", [H, H], range(1)),
+            *(("self_attn." + n, s, range(1, 2)) for n, s in (("q_proj", [H, H]), ("k_proj", [KV, H]), ("v_proj", [KV, H]), ("out_proj", [H, H]),
+            ("q_layernorm", [HD]), ("k_layernorm", [HD]))))], "but": {"cut": "lfm.", "put": "", "lost": ("emb.", "istft."), "other": ("embedding_norm", "layers.")}}),
+    "wavtokenizer": (qwen_bpe, "bfloat16", 0, ("WavTokenizerDec", "wavtokenizer"), dict(hidden_size=66, n_embd_features=16, n_ff=96, n_head=1,
+        layer_norm_epsilon=1e-6, group_norm_epsilon=1e-6, group_norm_groups=4, max_position_embeddings=512, n_layer=6, posnet=dict(n_embd=32, n_layer=6),
+        convnext=dict(n_embd=32, n_layer=2)), {"layers": 2, "tensors": [("backbone." + n, s) for n, s in (("embedding.weight", [V, 16]), ("norm.weight", [32]),
+            ("norm.bias", [32]), ("embed.weight", [32, 16, 7]), ("embed.bias", [32, 1]), ("final_layer_norm.weight", [32]), ("final_layer_norm.bias",
+            [32]))] + [("head.out.weight", [66, 32]), ("head.out.bias", [66]), ("x.codebook.inited", [1])] + [("backbone.convnext.{b}." + n, s)
+            for n, s in (("dwconv.weight", [32, 1, 7]), ("dwconv.bias", [32, 1]), ("norm.weight", [32]), ("norm.bias", [32]), ("pwconv1.weight", [96, 32]),
+            ("pwconv1.bias", [96]), ("pwconv2.weight", [32, 96]), ("pwconv2.bias", [32]), ("gamma.weight", [32]))] + [("backbone.posnet.{b}." + n, s, which)
+            for which in (range(0, 2), range(3, 5)) for n, s in (("norm1.weight", [32, 1]), ("norm1.bias", [32, 1]), ("conv1.weight", [32, 32, 3]),
+            ("conv1.bias", [32, 1]), ("norm2.weight", [32, 1]), ("norm2.bias", [32, 1]), ("conv2.weight", [32, 32, 3]), ("conv2.bias", [32, 1]))] + [
+            ("backbone.posnet.{b}." + n, s, range(2, 3)) for n, s in (("norm.weight", [32, 1]), ("norm.bias", [32, 1]), *((x + y, z) for x in ("q", "k", "v",
+            "proj_out") for y, z in ((".weight", [32, 32, 1]), (".bias", [32, 1]))))] + [("backbone.posnet.{b}.norm." + n, [32], range(5, 6)) for n in (
+            "weight", "bias")], "but": {"lost": ("x.",)}}),
+    "gemma3n": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"]), "bfloat16", 8, ("Gemma3nForConditionalGeneration", "gemma3n_"), dict(
+        text_config=dict(hidden_size=32, intermediate_size=[48, 48], num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+        rms_norm_eps=1e-6, max_position_embeddings=512, hidden_size_per_layer_input=8, vocab_size_per_layer_input=360, altup_active_idx=0,
+        altup_num_inputs=4, num_kv_shared_layers=0, sliding_window=64, layer_types=["sliding_attention", "full_attention"], rope_theta=1e6,
+        rope_local_base_freq=1e4, final_logit_softcapping=30.0, activation_sparsity_pattern=[0.95, 0.0], **BASE)), {"tensors": renamed([
+            ("model.embed_tokens.weight", [V, 32]), ("model.embed_tokens_per_layer.weight", [360, 16]), ("model.norm.weight", [32], "norm"),
+            ("model.per_layer_model_projection.weight", [16, 32]), ("model.per_layer_projection_norm.weight", [8])] + [("model.altup_%s.%d.weight" % (n, i),
+            [32, 32]) for n in ("projections", "unembed_projections") for i in range(3)] + [(L + n, s) for n, s in (("altup.correction_coefs.weight", [4, 4]),
+            ("altup.prediction_coefs.weight", [16, 4]), ("altup.correct_output_scale", [32]), ("altup.modality_router.weight", [4, 32]),
+            ("altup.router_norm.weight", [32]), ("laurel.linear_left.weight", [8, 32]), ("laurel.linear_right.weight", [32, 8]),
+            ("laurel.post_laurel_norm.weight", [32]), ("per_layer_input_gate.weight", [8, 32]), ("per_layer_projection.weight", [32, 8]),
+            ("post_per_layer_input_norm.weight", [32]), ("input_layernorm.weight", [32]), ("post_attention_layernorm.weight", [32]),
+            ("pre_feedforward_layernorm.weight", [32]), ("post_feedforward_layernorm.weight", [32]), ("self_attn.q_proj.weight", [64, 32]),
+            ("self_attn.k_proj.weight", [32, 32]), ("self_attn.v_proj.weight", [32, 32]), ("self_attn.o_proj.weight", [32, 64]),
+            ("self_attn.q_norm.weight", [16]), ("self_attn.k_norm.weight", [16]), ("mlp.gate_proj.weight", [48, 32]), ("mlp.up_proj.weight", [48, 32]),
+            ("mlp.down_proj.weight", [32, 48]))], ("model.", "model.language_model.")) + [("model.vision_tower.a.weight", [8])],
+        "but": {"cut": "language_model.", "lost": ("model.vision_tower.",), "more": {"embed_tokens_per_layer": 8}}}),
+    "muse_glimmer": (llama_bpe, "bfloat16", 0, ("MuseGlimmerForConditionalGeneration", "muse_glimmer_"), dict(text_config=dict(SIZES, head_dim=16,
+        rms_norm_eps=1e-5, rope_theta=5e5, sliding_window=64, layer_types=["sliding_attention", "full_attention"], final_logit_softcapping=20.0,
+        qk_scale_factor=3.87, output_multiplier=0.19611613513818404), vision_config=dict(hidden_size=8)), {"tensors": renamed(LLAMA + [(L + n, s) for n, s in (
+            ("pre_feedforward_layernorm.weight", [H]), ("post_feedforward_layernorm.weight", [H]), ("self_attn.gate_proj.weight", [H, H]))],
+            ("model.", "model.language_model.")) + [("model.vision_tower.a.weight", [8]), ("model.vision_adapter.fc1.weight", [8, 8])],
+        "but": {"cut": "language_model.", "lost": ("model.vision_",)}}),
+    "granite_switch": (plain_bpe(DIGITS, "refact"), "bfloat16", 0, ("GraniteSwitchForCausalLM", "granite_switch"), dict(SIZES, num_hidden_layers=3,
+        rms_norm_eps=1e-5, rope_theta=1e4, shared_intermediate_size=48, num_local_experts=0, num_experts_per_tok=2, num_adapters=3, max_lora_rank=8, adapter_token_ids=[5, 6, 7],
+        adapter_substitute_token_ids=[8, 9, 10], attention_multiplier=0.0625, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22,
+        tie_word_embeddings=True), {"tensors": ONCE[:2] + only(range(2), NORMS) + [(L + n, s, range(2)) for n, s in (
+            ("self_attn.qkv_proj.base_layer.weight", [128, H]), *(("self_attn.qkv_proj.lora_A_slices.%d" % i, [3, 1, 8, H]) for i in range(3)),
+            *(("self_attn.qkv_proj.lora_B_slices.%d" % i, [3, 1, n, 8]) for i, n in enumerate((H, KV, KV))), ("self_attn.o_proj.base_layer.weight", [H, H]),
+            ("self_attn.o_proj.lora_A", [3, 1, 8, H]), ("self_attn.o_proj.lora_B", [3, 1, H, 8]), ("shared_mlp.input_linear.base_layer.weight", [96, H]),
+            *(("shared_mlp.input_linear.lora_%s_slices.%d" % (x, i), s) for i in range(2) for x, s in (("A", [3, 1, 8, H]), ("B", [3, 1, 48, 8]))),
+            ("shared_mlp.output_linear.base_layer.weight", [H, 48]), ("shared_mlp.output_linear.lora_A", [3, 1, 8, 48]),
+            ("shared_mlp.output_linear.lora_B", [3, 1, H, 8]))] + [("model.switch.a", [3]), ("model.adapter_token_ids", [3])],
+        "but": {"lost": ("model.switch.", "model.adapter_")}}),
+    "dflash": (qwen_bpe, "bfloat16", 0, ("DFlashDraftModel", "qwen3_"), dict(SIZES, rms_norm_eps=1e-6, rope_theta=1e6, head_dim=16, block_size=8,
+        dflash_config=dict(mask_token_id=5, target_layer_ids=[1, 2, 3], conv_kernel_size=3, conv_group_size=2, selector_rank=4, selector_top_k=2),
+        layer_types=["sliding_attention", "full_attention"], sliding_window=64, use_sliding_window=True, rope_is_neox_style=False), {"tensors": [
+            ("fc.weight", [H, 3 * H]), ("hidden_norm.weight", [H]), ("norm.weight", [H])] + renamed(NORMS + ATTN + QKNORM + MLP, ("model.", "")) + [
+            ("layers.{b}." + n, s) for n, s in (("self_attn.sinks", [4]), ("attention_conv.base_kernel", [3, H]), ("attention_conv.kernel_projection.weight", [6, H]),
+            ("mlp_conv.base_kernel", [3, H]), ("mlp_conv.kernel_projection.weight", [6, H]))] + [("candidate_selector.predecessor_codebook", [V, 4]),
+            ("candidate_selector.successor_codebook", [V, 4]), ("candidate_selector.hidden_projection.weight", [4, H])],
+        "but": {"near": ("q_proj", "k_proj", "q_norm", "k_norm")}}),
+    "dflash-spark": (qwen_bpe, "bfloat16", 0, ("Qwen3DSparkModel", "qwen3_"), dict(SIZES, rms_norm_eps=1e-6, rope_theta=1e6, head_dim=16, block_size=8,
+        mask_token_id=5, target_layer_ids=[1, 2, 3], markov_head_type="vanilla"), {"tensors": [("fc.weight", [H, 3 * H]), ("hidden_norm.weight", [H]),
+            ("norm.weight", [H]), ("lm_head.weight", [V, H]), ("embed_tokens.weight", [V, H]), ("markov_head.markov_w1.weight", [V, 8]),
+            ("markov_head.markov_w2.weight", [8, V]), ("confidence_head.proj.weight", [1, H]), ("confidence_head.proj.bias", [1])] + renamed(NORMS + ATTN + QKNORM + MLP,
+            ("model.", "")), "but": {"lost": ("lm_head.",)}}),
 }

@@ -44,6 +44,11 @@ def mend_heads(cls):
     cls.__mro__[1]._reverse_hf_permute = staticmethod(lambda data, heads, width: data.view(heads, 2, -1).transpose(1, 2).reshape(heads, -1))
 
 
+def mend_lerp(cls):
+    """It keeps tensors from one model to the next."""
+    cls.lerp_weights = {}
+
+
 def mend_mtp(cls):
     """It counts a block of prediction that it drops."""
     cls.no_mtp = True
@@ -59,7 +64,7 @@ def mend_suppress(cls):
     cls._get_suppress_tokens = lambda self: None
 
 
-MENDED = {"heads": mend_heads, "mtp": mend_mtp, "suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
+MENDED = {"heads": mend_heads, "lerp": mend_lerp, "mtp": mend_mtp, "suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
 
 
 def convert(folder, kind, pre, target):
@@ -77,7 +82,7 @@ def convert(folder, kind, pre, target):
             MENDED[word](cls)
         cls(folder, gguf.LlamaFileType[TYPES[kind]], target, is_big_endian=False, use_temp_file=False, eager=options.get("eager", False),
             hparams={**hparams, **options["hparams"]} if "hparams" in options else None, metadata_override=None, model_name=None, split_max_tensors=0, split_max_size=0, dry_run=False,
-            small_first_shard=False, remote_hf_model_id=None).write()
+            target_model_dir=folder, small_first_shard=False, remote_hf_model_id=None).write()
 
 
 def sha(data):
