@@ -1,7 +1,7 @@
 """peer_families.py BIN FOLDER [CASE...]: convert a tiny model of every family (hf_models.py) with amn and with llama.cpp's converter:
 tensors (names, order, types, bytes) and keys agree. llama.cpp loads the file and computes the logits of transformers, and its tokens of
 a page of text are those of the tokenizer's own library. The directory that amn-convert --to hf makes of the file is loaded by
-transformers, with equal logits and tokens, bit for bit. One line a family; what a case cannot show is said there.
+transformers, with equal logits and tokens, bit for bit, where transformers has the class. One line a family; what a case cannot show is said there.
 
 LLAMA_CPP: see hf_reference.py. llama.cpp itself: see llama_process.py."""
 import importlib.machinery
@@ -47,6 +47,7 @@ class Case:
         self.pre = hf_models.build(name, self.folder)
         hf_models.hf_model.make(str(self.folder), str(self.model))
         self.encoder = self.options.get("encoder", False)
+        self.bare = "tensors" in self.options or "weights" in self.options      # transformers has no class
 
     def check(self, ok, what):
         if not ok:
@@ -68,7 +69,7 @@ class Case:
 
     def without_defaults(self, checker):
         """The same without the members of config.json that have the value of transformers' class."""
-        if "tensors" in self.options:
+        if self.bare:
             return
         path = self.model / "config.json"
         text = path.read_text()
@@ -93,7 +94,7 @@ class Case:
             return
         for text, ids in zip([hf_reference.TEXT] + PAGE, got["tokens"]):
             self.check(ids == hf_reference.tokens_of(self.model, text), "llama.cpp: other tokens of %r" % text)
-        if "tensors" in self.options:       # transformers has no class: loaded, and computed
+        if self.bare:       # loaded, and computed
             return
         want = self.logits(hf_reference.load(self.name, self.model), tokens)
         off = float((torch.tensor(got["logits"], dtype=torch.float64) - want).abs().max() / want.abs().max())
@@ -108,7 +109,7 @@ class Case:
         wide = ["--dtype", "f32"] if hf_models.CASES[self.name][1] == "float32" else []
         if not self.amn(*wide, "-o", out, source) or not self.amn("--to", "hf", out, "-o", str(folder) + os.sep):
             return
-        if "tensors" in self.options:
+        if self.bare:
             return
         tokens = hf_reference.tokens_of(source)
         config = json.loads((folder / "config.json").read_text())
@@ -146,8 +147,9 @@ def main():
             case.in_llama(llama)
             if "llama" in case.options:
                 notes.append("%s: llama.cpp %s" % (name, case.options["llama"]))
-            if "no_back" in case.options:
-                notes.append("%s: back: %s" % (name, case.options["no_back"]))
+            no_back = case.options.get("no_back") or case.options.get("but", {}).get("none")
+            if no_back:
+                notes.append("%s: back: %s" % (name, no_back))
             else:
                 case.back()
             shutil.rmtree(case.model)
