@@ -194,11 +194,15 @@ front(const char *folder, char **words, struct err *err)
     const char *word = words[0];
     if (!word)
         return help(folder, words, err);
-    if (strcmp(word, "help") == 0 || is_option(word, "-h", "--help"))
+    const struct cli_verb *form = words[1] && !words[2] ? verbs_form(words[1]) : NULL;
+    bool helps = strcmp(word, "help") == 0 || is_option(word, "-h", "--help");
+    if (helps && form)          /* it has a usage of its own, and no page */
+        return become_form(folder, form, (char *[]){ words[1], (char[]){ "--help=all" }, NULL }, err);
+    if (helps)
         return help(folder, words + 1, err);
     if (is_option(word, "-V", "--version") || strcmp(word, "version") == 0)
         return print_version(err);
-    const struct cli_verb *form = verbs_form(word);
+    form = verbs_form(word);
     if (form)
         return become_form(folder, form, words, err);
     return become(folder, word, words, err);

@@ -93,12 +93,7 @@ page_of(struct manual_page *page, const char *folder, const char *topic, struct 
     const char *word = topic;
     if (str_begins(topic, "amn-"))
         word = verbs_word(topic);
-    const struct cli_verb *form = verbs_form(word);
-    const struct cli_tool *tool;
-    if (form)
-        tool = &cli_tools[CLI_INSPECT];
-    else
-        tool = verbs_tool(word);
+    const struct cli_tool *tool = verbs_tool(word);
     const struct topic *other = NULL;
     for (size_t i = 0; i < TOPICS; i++)
         if (strcmp(word, topics[i].word) == 0)
