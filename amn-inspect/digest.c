@@ -10,6 +10,15 @@ struct digesting {
     const struct hash *hash;
 };
 
+/* Returns the algorithm that a line names. */
+static const char *
+digest_word(const struct hash *hash)
+{
+    if (hash->stored)
+        return "STORED";
+    return hash->to == DTYPE_BF16 ? "VALUES-BF16" : hash->to == DTYPE_F16 ? "VALUES-F16" : "VALUES";
+}
+
 /* A line like those of sha256sum --tag, with AMN-VALUES or AMN-STORED as the algorithm, so that nobody takes it for the digest of
  * the file. A name with a backslash or a line feed is escaped, and the line then begins with a backslash. */
 static void
@@ -45,11 +54,11 @@ print_digest(void *own, const struct operand *operand, struct err *err)
     if (operand->name)
         name = operand->name;
     cli_remarks(d->cli, operand->model->name, operand->model->catalog, 0);
-    bool ok = hash_operand(&digests, operand, stored ? DIGESTS_STORED : DIGESTS_VALUES, d->hash->jobs, err);
+    bool ok = hash_operand(&digests, operand, stored ? DIGESTS_STORED : DIGESTS_VALUES, d->hash->to, d->hash->jobs, err);
     if (ok && d->cli->form == CLI_JSON)
         parse_add_model(operand->page, &digests, name);
     else if (ok)
-        digest_add_line(&operand->page->text, stored ? "STORED" : "VALUES", stored ? digests.model.stored : digests.model.values,
+        digest_add_line(&operand->page->text, digest_word(d->hash), stored ? digests.model.stored : digests.model.values,
             name);
     digests_clear(&digests);
     return ok;

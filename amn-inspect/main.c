@@ -165,6 +165,7 @@ inspect_run(struct tool *tool, struct err *err)
 {
     if (tool->scan)
         return scan_operands(&tool->cli);
+    tool->hash.to = tool->size ? tool->to : DTYPE_F32;
     if (tool->hash.wanted)
         return digest_operands(&tool->cli, &tool->hash);
     if (tool->check)

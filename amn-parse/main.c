@@ -35,7 +35,7 @@ list(void *own, const struct operand *operand, struct err *err)
     if (operand->adapter)
         return (cli_human(cli) ? adapter_parse_text : adapter_parse_json)(operand), true;
     const char **files = model_files(model, err);
-    bool ok = files && (!tool->hash.wanted || hash_operand(&digests, operand, which, tool->hash.jobs, err));
+    bool ok = files && (!tool->hash.wanted || hash_operand(&digests, operand, which, DTYPE_F32, tool->hash.jobs, err));
     const struct parse in = {
         .catalog = model->catalog,
         .roles = operand->roles,

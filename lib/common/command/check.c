@@ -192,7 +192,7 @@ check_operand(void *own, const struct operand *operand, struct err *err)
         c->model = NULL;
     c->seen = calloc(c->manifest.n + 1, sizeof *c->seen);
     bool ok = (c->seen || err_memory(err, c->manifest.n))
-        && hash_operand(&digests, operand, c->hash->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
+        && hash_operand(&digests, operand, c->hash->stored ? DIGESTS_STORED : DIGESTS_VALUES, DTYPE_F32, c->hash->jobs, err);
     c->page = operand->page;
     for (unsigned pass = 0; ok && pass < 2; pass++) {
         c->prints = pass != 0;
@@ -232,7 +232,8 @@ check_whole(void *own, const struct operand *operand, struct err *err)
     if (!line)
         return err_set(err, ERR_USAGE, "%s has no line about %s: give a model that it names", c->manifest.path,
             str_shown(shown, name, strlen(name)));
-    bool ok = hash_operand(&digests, operand, line->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
+    bool ok = hash_operand(&digests, operand, line->stored ? DIGESTS_STORED : DIGESTS_VALUES, line->to, c->hash->jobs,
+        err);
     const uint8_t *digest = line->stored ? digests.model.stored : digests.model.values;
     if (ok) {
         enum check_result result = memcmp(digest, line->digest, SHA256_BYTES) == 0 ? CHECK_OK : CHECK_FAILED;

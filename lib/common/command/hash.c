@@ -23,12 +23,13 @@ hash_take(struct hash *hash, const struct cli_option *option, const char *arg, s
 }
 
 bool
-hash_operand(struct digests *d, const struct operand *operand, unsigned which, unsigned jobs, struct err *err)
+hash_operand(struct digests *d, const struct operand *operand, unsigned which, enum dtype to, unsigned jobs, struct err *err)
 {
     const struct kernels *kernels = kernels_values(getenv("AMN_CPU"), err);
     *d = (struct digests){ 0 };
     if (!kernels || !digests_init(d, operand->model->catalog, operand->roles, which, err))
         return false;
+    d->to = to;
     bool ok = digest_model(d, operand->model, kernels, jobs, err);
     meter_phase(operand->model->meter, "writing", 0);
     return ok;

@@ -203,20 +203,42 @@ read_line(struct manifest_reader *r, const char *text, size_t n, uint64_t number
 
 /* --- the file */
 
-/* Reads a line of amn hash: AMN-VALUES (NAME) = DIGEST, or AMN-STORED. */
+/* How a line of amn hash begins. */
+static const struct model_head {
+    const char *text;
+    bool stored;
+    enum dtype to;
+} heads[] = {
+    { .text = "AMN-VALUES (", .stored = false, .to = DTYPE_F32 }, { .text = "AMN-STORED (", .stored = true, .to = DTYPE_F32 },
+    { .text = "AMN-VALUES-BF16 (", .stored = false, .to = DTYPE_BF16 }, { .text = "AMN-VALUES-F16 (", .stored = false, .to = DTYPE_F16 },
+};
+
+static const struct model_head *
+find_head(const char *p, size_t n)
+{
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (n > strlen(heads[i].text) && memcmp(p, heads[i].text, strlen(heads[i].text)) == 0)
+            return &heads[i];
+    return NULL;
+}
+
+/* Reads a line of amn hash: AMN-VALUES (NAME) = DIGEST, or another of the heads. */
 static bool
 read_model(struct manifest_reader *r, const char *p, size_t n, uint64_t number)
 {
-    static const char *const heads[] = { "AMN-VALUES (", "AMN-STORED (" };
     static const char tail[] = ") = ";
     struct manifest *m = r->manifest;
     struct manifest_model one = { 0 };
-    size_t head = strlen(heads[0]), end = sizeof tail - 1 + SHA256_HEX - 1;
-    bool escaped = n != 0 && *p == '\\', ok = n > head + end + escaped;
+    size_t escaped = n != 0 && *p == '\\', head = 0, end = sizeof tail - 1 + SHA256_HEX - 1;
     p += escaped;
     n -= escaped;
-    one.stored = ok && memcmp(p, heads[1], head) == 0;
-    ok = ok && memcmp(p, heads[one.stored], head) == 0 && memcmp(p + n - end, tail, sizeof tail - 1) == 0
+    const struct model_head *is = find_head(p, n);
+    if (is) {
+        one.stored = is->stored;
+        one.to = is->to;
+        head = strlen(is->text);
+    }
+    bool ok = is && n > head + end && memcmp(p + n - end, tail, sizeof tail - 1) == 0
         && sha256_from_hex(one.digest, p + n - (SHA256_HEX - 1), SHA256_HEX - 1);
     if (!ok)
         return err_set(r->err, ERR_MALFORMED, "line %" PRIu64 " is not a line of amn hash", number);

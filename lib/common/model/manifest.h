@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/sha256.h"
 #include "base/table.h"
+#include "catalog/tensor.h"
 
 /* One line. Names are as in JSON: a byte that is not UTF-8 is the text \xHH. */
 struct manifest_entry {
@@ -20,6 +21,7 @@ struct manifest_entry {
 struct manifest_model {
     char *name;                         /* of the operand; owned */
     bool stored;                        /* the digest is of the stored bytes */
+    enum dtype to;                      /* the type that values were rounded to; F32: none */
     uint8_t digest[SHA256_BYTES];
 };
 

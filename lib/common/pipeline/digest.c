@@ -35,7 +35,7 @@ struct digester {
     struct workspace bench;
     struct panels *panels;
     struct sha256 stored, values;
-    uint8_t wide[WIDE * sizeof(float)];
+    uint8_t wide[WIDE * sizeof(float)], half[WIDE * 2];
 };
 
 /* --- units */
@@ -117,18 +117,28 @@ enter(void *of, struct err *err)
     return NULL;
 }
 
-/* Adds values of a plain tensor as F32, or as they are. */
+static bool
+is_half(enum dtype type)
+{
+    return type == DTYPE_F16 || type == DTYPE_BF16;
+}
+
+/* Adds values of a plain tensor as F32, rounded to `to` if that is narrower, or as they are. */
 static void
-add_values(struct digester *h, const struct kernels *k, const struct piece *piece, const uint8_t *p, size_t n)
+add_values(struct digester *h, const struct kernels *k, const struct piece *piece, enum dtype to, const uint8_t *p, size_t n)
 {
     size_t size = dtype_facts(piece->to)->bytes;
-    if (piece->to != DTYPE_F16 && piece->to != DTYPE_BF16) {
+    enum dtype from = piece->to;
+    bool rounds = is_half(to) && from != to && (from == DTYPE_F32 || is_half(from));
+    if (!rounds && !is_half(from)) {
         sha256_add(&h->values, p, n);
         return;
     }
     for (size_t left = n / size, now; left != 0; left -= now, p += now * size) {
         now = (size_t)num_min(left, WIDE);
-        kernels_cast(k, piece->to, DTYPE_F32, h->wide, p, now);
+        if (rounds)
+            kernels_cast(k, from, to, h->half, p, now);
+        kernels_cast(k, rounds ? to : from, DTYPE_F32, h->wide, rounds ? h->half : p, now);
         sha256_add(&h->values, h->wide, now * sizeof(float));
     }
 }
@@ -150,7 +160,7 @@ hash_unit(void *of, void *own, uint64_t number, struct err *err)
         if (u->stored)
             sha256_add(&h->stored, h->bench.out, (size_t)n);
         if (u->values)
-            add_values(h, job->p.kernels, piece, h->bench.out, (size_t)n);
+            add_values(h, job->p.kernels, piece, job->digests->to, h->bench.out, (size_t)n);
         meter_add(job->p.model->meter, n);
     }
     if (u->stored)

@@ -25,6 +25,7 @@ struct digests {
     const struct catalog *catalog;
     const struct roles *roles;
     unsigned which;                     /* DIGESTS_*: those that are computed */
+    enum dtype to;                      /* BF16 or F16: floats are rounded to it, then digested as F32. Another: they are not rounded */
     struct digest_pair *list;           /* one for each tensor of the catalog; owned */
     struct digest_pair model;
 };

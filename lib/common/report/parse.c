@@ -60,6 +60,7 @@ parse_add_model(struct page *page, const struct digests *d, const char *model)
     ndjson_u64(page, "tensors", catalog_count(d->catalog));
     add_digest(page, "sha256", d->which & DIGESTS_STORED, d->model.stored);
     add_digest(page, "values_sha256", d->which & DIGESTS_VALUES, d->model.values);
+    ndjson_text(page, "rounded_to", d->to == DTYPE_BF16 || d->to == DTYPE_F16 ? dtype_name(d->to) : NULL);
     ndjson_end(page);
 }
 
