@@ -20,10 +20,11 @@ struct costs {
     size_t *pick;
 };
 
-/* Copies the choice with every eligible weight encoded by one candidate, or as assigned. The caller frees copy->list. */
+/* Copies the choice with every eligible weight encoded by one candidate, as assigned, or as the mix that the encoder names. The caller
+ * frees copy->list. */
 static bool
-try_candidate(struct choice *copy, const struct job *job, const struct encoder *const *assigned, const struct encoder *candidate,
-    struct err *err)
+try_encoder(struct choice *copy, const struct job *job, const struct encoder *const *assigned, const struct encoder *candidate,
+    bool mixed, struct err *err)
 {
     const struct choice *choice = &job->choice;
     struct reduction r = job->reduction;
@@ -34,9 +35,17 @@ try_candidate(struct choice *copy, const struct job *job, const struct encoder *
         return err_memory(err, size);
     memcpy(copy->list, choice->list, choice->n * sizeof *choice->list);
     r.encoder = candidate;
-    r.uniform = true;
+    r.uniform = !mixed;
+    r.trial = true;
     r.assigned = assigned;
     return reduction_apply(&r, copy, job->model.catalog, err);
+}
+
+static bool
+try_candidate(struct choice *copy, const struct job *job, const struct encoder *const *assigned, const struct encoder *candidate,
+    struct err *err)
+{
+    return try_encoder(copy, job, assigned, candidate, false, err);
 }
 
 /* Returns the bytes of a weight in the output, including GGUF's padding. */
@@ -199,15 +208,69 @@ sum_candidate(struct loss_uniform *sum, const struct costs *costs, const struct 
     return true;
 }
 
-/* Keeps what the report compares with the mix. */
+/* Counts the weights that a candidate was measured on. */
+static size_t
+measured(const struct costs *costs, const struct job *job)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < job->choice.n; i++) {
+        bool any = false;
+        for (size_t k = 0; k < job->ncandidates; k++)
+            any = any || costs->options[i * job->ncandidates + k].nbytes != ASSIGN_NEVER;
+        n += any;
+    }
+    return n;
+}
+
+/* Adds the cost of a weight, if a candidate of its type was measured on it. */
+static bool
+add_cost(struct loss_uniform *sum, const struct costs *costs, const struct job *job, const struct encoding *e)
+{
+    for (size_t at = e->place * job->ncandidates, k = 0; k < job->ncandidates; k++, at++)
+        if (costs->options[at].nbytes != ASSIGN_NEVER && costs->of[at]->type == e->encoder->type) {
+            sum->nbytes += costs->options[at].nbytes;
+            sum->noise += costs->options[at].noise;
+            return true;
+        }
+    return false;
+}
+
+/* Sums the cost of a mix of llama-quantize; returns false if it has a type that was not measured. */
+static bool
+sum_mix(struct loss_uniform *sum, const struct costs *costs, const struct job *job, const struct mix *mix)
+{
+    const struct encoder *encoder = encode_find(mix->name, KEEPS_BLOCKS);
+    struct choice copy = { 0 };
+    struct err ignored;                 /* a mix that the model cannot have */
+    size_t n = 0;
+    bool any = false;
+    for (size_t k = 0; k < job->ncandidates; k++)
+        any = any || job->candidates[k]->type == mix->type;
+    err_init(&ignored);
+    *sum = (struct loss_uniform){ .scheme = mix->name, .mixed = true };
+    bool ok = any && encoder && try_encoder(&copy, job, NULL, encoder, true, &ignored) && copy.mix == mix;
+    for (size_t i = 0; ok && i < copy.n; i++)
+        if (copy.list[i].encoding && copy.list[i].part == 0)
+            ok = ++n != 0 && add_cost(sum, costs, job, copy.list[i].encoding);
+    free(copy.list);
+    return ok && n == measured(costs, job);
+}
+
+/* Keeps what the report compares with the mix: the candidates alone, and the mixes that are made of them. */
 static bool
 keep_uniform(struct job *job, const struct costs *costs, struct err *err)
 {
+    const struct mix *const mixes = job->candidates[0]->held == KEEPS_BLOCKS && job->cmd->report ? mix_list : NULL;
+    size_t room = job->ncandidates + 1;
+    for (const struct mix *m = mixes; m && m->name; m++)
+        room++;
     free(job->uniform);
     job->nuniform = 0;
-    job->uniform = calloc(job->ncandidates + 1, sizeof *job->uniform);
+    job->uniform = calloc(room, sizeof *job->uniform);
     for (size_t k = 0; job->uniform && k < job->ncandidates; k++)
         job->nuniform += sum_candidate(&job->uniform[job->nuniform], costs, job, k);
+    for (const struct mix *m = mixes; job->uniform && m && m->name; m++)
+        job->nuniform += sum_mix(&job->uniform[job->nuniform], costs, job, m);
     return job->uniform || err_memory(err, sizeof *job->uniform);
 }
 

@@ -400,8 +400,8 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
         ok = ok && (!list[i].encoder || reduction_encode(&list[i], r, NULL, memory, err));
     }
     ok = ok && keep_stored(r, choice, err) && keep_followers(list, choice->n, err)
-        && (r->uniform || reduction_check_rules(r, choice, err));
-    if (ok && !r->uniform)
+        && (r->uniform || r->trial || reduction_check_rules(r, choice, err));
+    if (ok && !r->uniform && !r->trial)
         reduction_warn(r, list, choice->n, blocks, model.image, memory);
     count_misfits(misfits, list, choice->n);
     free(list);

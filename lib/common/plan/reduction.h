@@ -18,6 +18,7 @@ struct reduction {
     bool pure;                          /* use one scheme for every float matrix; with a mix, for those that the mix covers */
     bool apart;                         /* give weights that loaders fuse separate scales */
     bool uniform;                       /* use one scheme for all eligible weights */
+    bool trial;                         /* the result is only looked at: no warnings, and rules need not work */
     enum keeps keeps;                   /* quantized weights that stay as they are unless they are encoded */
     const struct naming *names;         /* renames the companions of weights that stay; borrowed, or NULL: none is renamed */
     const struct encoder *const *assigned;      /* or one encoder for each tensor of the choice, NULL to leave it as it is;

@@ -175,15 +175,15 @@ add_schemes(const struct loss_page *p)
     str_text(&p->page->text, "</section>\n");
 }
 
-/* Compares the mix with each of its candidates alone. */
+/* Compares the mix with each of its candidates alone, and with those of llama-quantize. */
 static void
 add_uniform(const struct loss_page *p)
 {
     struct columns c = { .page = p->page, .form = COLUMNS_PAGE };
     if (p->about->nuniform == 0)
         return;
-    str_text(&p->page->text, "<section>\n<h2>The mix, and one scheme for all weights</h2>\n<p>The candidates as they were measured when "
-        "the mix was chosen.</p>\n");
+    str_text(&p->page->text, "<section>\n<h2>The mix, and what plain schemes give</h2>\n<p>Each candidate for all weights, and the "
+        "mixes of llama-quantize that are made of them, as they were measured when the mix was chosen.</p>\n");
     columns_table(&c, "list sort");
     columns_begin(&c);
     columns_text(&c, NULL, "scheme", "the mix");
@@ -192,8 +192,12 @@ add_uniform(const struct loss_page *p)
     for (size_t i = 0; i < p->about->nuniform; i++) {
         const struct loss_uniform *u = &p->about->uniform[i];
         const struct loss loss = { .n = p->all.n, .noise = u->noise, .signal = p->all.signal };
+        struct str label = { 0 };
         columns_begin(&c);
-        columns_text(&c, NULL, "scheme", u->scheme);
+        str_format(&label, u->mixed ? "%s" : "all %s", u->scheme);
+        columns_text(&c, NULL, "scheme", str_or(label.p, ""));
+        p->page->text.failed = p->page->text.failed || label.failed;
+        str_clear(&label);
         loss_report_sums(&c, &loss, u->nbytes);
         columns_end(&c);
     }

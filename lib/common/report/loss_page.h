@@ -7,9 +7,10 @@
 #include "plan/choice.h"
 #include "report/shift_report.h"
 
-/* All weights with one scheme, as measured while a mix was chosen. */
+/* All weights with one scheme or a plain mix, as measured while another mix was chosen. */
 struct loss_uniform {
     const char *scheme;         /* static */
+    bool mixed;                 /* it is a mix of llama-quantize; else each weight has this one */
     uint64_t nbytes;
     double noise;               /* sum of squared errors */
 };
