@@ -27,9 +27,10 @@ static const struct conflict conflicts[] = {
     { .tools = PARSE, .any = KEYS(CLI_OPT_STORED, 'j'), .without = KEYS(CLI_OPT_HASH), .text = "--stored and --jobs require --hash" },
     { .tools = INSPECT, .any = KEYS(CLI_OPT_SCAN, CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF, CLI_OPT_GRID), .one = true,
         .text = "--scan, --hash, --check, --diff and --grid are mutually exclusive" },
-    { .tools = INSPECT, .any = KEYS(CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF),
-        .with = KEYS(CLI_OPT_METADATA, CLI_OPT_ARRAYS, CLI_OPT_TO),
-        .text = "--hash, --check and --diff cannot be combined with --metadata, --arrays or --to" },
+    { .tools = INSPECT, .any = KEYS(CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF), .with = KEYS(CLI_OPT_METADATA, CLI_OPT_ARRAYS),
+        .text = "--hash, --check and --diff cannot be combined with --metadata or --arrays" },
+    { .tools = INSPECT, .any = KEYS(CLI_OPT_CHECK, CLI_OPT_DIFF, CLI_OPT_STORED), .with = KEYS(CLI_OPT_TO),
+        .text = "--check, --diff and --stored cannot be combined with --to; to compare values after rounding, use amn hash --to bf16" },
     { .tools = INSPECT, .any = KEYS(CLI_OPT_STORED), .without = KEYS(CLI_OPT_HASH, CLI_OPT_CHECK),
         .text = "--stored requires --hash or --check" },
     { .tools = INSPECT, .any = KEYS('j'), .without = KEYS(CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF),
@@ -55,6 +56,15 @@ static const struct conflict conflicts[] = {
         .with = KEYS('o', 'c', CLI_OPT_REPORT, CLI_OPT_MANIFEST, 'l', 't', TEXT, PART, CLI_OPT_PART_SIZE),
         .text = "--output-dir cannot be combined with -o, --stdout, --report, --manifest, --dry-run, --test, --size, --parts, --plan, "
             "--range or --part" },
+
+    { .tools = CONVERT, .any = KEYS(CLI_OPT_IN_PLACE),
+        .with = KEYS('o', 'c', CLI_OPT_TO, CLI_OPT_OUTPUT_DIR, 'l', 't', TEXT, PART, CLI_OPT_PART_SIZE, CLI_OPT_RESUME, CLI_OPT_SHARD_SIZE,
+            CLI_OPT_REPORT, CLI_OPT_MANIFEST, CLI_OPT_FETCH, CLI_OPT_ORDER),
+        .text = "--in-place writes to the input itself; it cannot be combined with --%s" },
+    { .tools = CONVERT, .any = KEYS(CLI_OPT_IN_PLACE),
+        .without = KEYS(CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, CLI_OPT_METADATA, CLI_OPT_RENAME, CLI_OPT_STRIP_PREFIX,
+            CLI_OPT_ADD_PREFIX),
+        .text = "--in-place requires a change: --gguf-kv KEY=VALUE, --gguf-unset KEY, --metadata KEY=VALUE or --rename" },
 
     /* how weights are encoded */
     { .tools = FORGET, .any = KEYS(CLI_OPT_CANDIDATES), .without = KEYS(CLI_OPT_TARGET_SIZE, CLI_OPT_TARGET_BPW),

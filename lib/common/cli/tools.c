@@ -80,7 +80,7 @@ const char *const cli_order_words[] = { "input", "name", NULL };
 const char *const cli_exact_words[] = { "f32", "bf16", "f16", "real", NULL };
 const char *const cli_names_words[] = { "hf", "gguf", NULL };
 const char *const cli_state_words[] = { "model", "master", "all", NULL };
-const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", "peft", "mlx", NULL };
+const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", "peft", "mlx", "kohya", "diffusers", NULL };
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
     CONVERT = 1 << CLI_CONVERT, LIST = 1 << CLI_LIST };
@@ -110,7 +110,7 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_STORED, PARSE | INSPECT, PARSE, CLI_GROUP_REPORT, "stored", NULL, NULL,
         "hash or check stored bytes only; decode nothing" },
     { CLI_OPT_GRID, INSPECT, 0, CLI_GROUP_REPORT, "grid", NULL, NULL, "find a low-bit scheme that unquantized weights fit" },
-    { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_REPORT, "to", "DTYPE", dtype_targets, "give the size as bf16 (default), f16 or f32" },
+    { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_REPORT, "to", "DTYPE", dtype_targets, "give the size, or --hash, as bf16, f16 or f32" },
     { CLI_OPT_METADATA, INSPECT, 0, CLI_GROUP_REPORT, "metadata", NULL, NULL, "show all metadata keys in the text output" },
     { CLI_OPT_ARRAYS, INSPECT, 0, CLI_GROUP_REPORT, "arrays", NULL, NULL, "show long metadata arrays in full" },
     { CLI_OPT_JSON, REPORTS, 0, CLI_GROUP_REPORT, "json", NULL, NULL, "write JSON, even to a terminal" },
@@ -150,7 +150,7 @@ const struct cli_option cli_options_of_all[] = {
     { 'c', WRITE, ALL, CLI_GROUP_OUTPUT, "stdout", NULL, NULL, "write to standard output (default)" },
     { CLI_OPT_TO, REMEMBER, 0, CLI_GROUP_OUTPUT, "to", "DTYPE", dtype_targets, "dequantize to bf16 (default), f16 or f32" },
     { CLI_OPT_TO, CONVERT, 0, CLI_GROUP_OUTPUT, "to", "FORMAT", cli_format_words,
-        "safetensors, gguf, npz, npy, raw; hf, peft, mlx" },
+        "safetensors, gguf, npz, npy, raw, hf; peft, mlx ..." },
     { CLI_OPT_TO, FORGET, ALL, CLI_GROUP_OUTPUT, "to", "FORMAT", cli_format_words,
         "safetensors or gguf, for schemes that support both" },
     { CLI_OPT_DTYPE, WRITE, FORGET | REMEMBER, CLI_GROUP_OUTPUT, "dtype", "DTYPE", dtype_targets,
@@ -220,6 +220,8 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_GGUF_UNSET, ENCODE, ALL, CLI_GROUP_METADATA, "gguf-unset", "KEY", NULL, "remove a GGUF key (repeatable)" },
     { CLI_OPT_GGUF_METADATA, ENCODE, ALL, CLI_GROUP_METADATA, "gguf-metadata", "FILE", NULL,
         "set GGUF keys from the JSON object in FILE" },
+    { CLI_OPT_IN_PLACE, CONVERT, ALL, CLI_GROUP_METADATA, "in-place", NULL, NULL,
+        "change keys or names in FILE itself, if they fit" },
     { CLI_OPT_PRE, WRITE, ALL, CLI_GROUP_METADATA, "pre", "NAME", NULL, "llama.cpp pre-tokenizer name, e.g. llama-bpe" },
     { CLI_OPT_FAMILY, WRITE, ALL, CLI_GROUP_METADATA, "family", "FILE", NULL,
         "read the model family from FILE, see amn-family(5)" },

@@ -54,6 +54,7 @@ struct command {
     struct naming types;            /* tensors that get a type by name; owned */
     struct hf_model_options hf;     /* how a Hugging Face model directory is converted */
     struct keys_given keys;         /* metadata given by the user; owned */
+    bool in_place;                  /* --in-place: the header of the input is replaced */
     const char *output_dir;         /* --output-dir: folder for the output of each operand, or NULL; borrowed */
     bool one_of_several;            /* this job is for one of several operands */
     struct sink_options output;

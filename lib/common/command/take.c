@@ -52,6 +52,7 @@ static const struct take_row {
     { 'l', TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
     { CLI_OPT_FAMILY, TAKE_NAME, offsetof(struct command, hf.family), "file name" },
+    { CLI_OPT_IN_PLACE, TAKE_FLAG, offsetof(struct command, in_place), NULL },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_SHAPES, TAKE_FLAG, offsetof(struct command, keep_shapes), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },

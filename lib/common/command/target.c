@@ -10,13 +10,14 @@
 #include "cli/foreign_names.h"
 #include "command/command_priv.h"
 #include "command/transcode.h"
+#include "output/in_place.h"
 
 /* Default size of a shard. */
 #define SHARD_SIZE (UINT64_C(5) << 30)
 
 /* In the order of cli_format_words. */
 static const struct writer *const writers[] = { &writer_safetensors, &writer_gguf, &writer_npz, &writer_npy, &writer_raw,
-    &writer_safetensors, &writer_safetensors, &writer_safetensors };
+    &writer_safetensors, &writer_safetensors, &writer_safetensors, &writer_safetensors, &writer_safetensors };
 
 static const char hf_word[] = "hf";
 
@@ -363,6 +364,22 @@ check_operands(const struct command *cmd, struct err *err)
     return err_set(err, ERR_USAGE, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
 }
 
+/* The output has the format of the input, whose header is replaced. Undoes a change that was interrupted. */
+static bool
+settle_in_place(struct job *job, struct err *err)
+{
+    const struct cli *cli = &job->cmd->cli;
+    bool undone = false;
+    char shown[STR_SHOWN];
+    if (cli->noperands != 1 || strcmp(cli->operands[0], "-") == 0)
+        return err_set(err, ERR_USAGE, "--in-place requires one FILE");
+    str_shown(shown, cli->operands[0], strlen(cli->operands[0]));
+    bool ok = in_place_begin(&job->writer, &undone, cli->operands[0], err);
+    if (undone)
+        cli_say(cli, shown, "an interrupted change of its header was undone");
+    return ok || err_in_file(err, shown);
+}
+
 /* amn-convert: GGUF gets BF16 or, where nothing is lost, the codes that a weight has. BF16 is what the weights would be dequantized to. */
 static void
 settle_moves(struct job *job, bool given[CLI_KEYS])
@@ -378,6 +395,21 @@ settle_moves(struct job *job, bool given[CLI_KEYS])
         job->exact.level = EXACT_F32;
     else
         job->exact.level = EXACT_BF16;
+}
+
+/* Fails if the output is the input, which only --in-place changes. */
+static bool
+check_own(const struct command *cmd, struct err *err)
+{
+    const struct cli *cli = &cmd->cli;
+    struct stat in, out;
+    char shown[STR_SHOWN];
+    if (cli->id != CLI_CONVERT || !cmd->output.path || cmd->resume || cli->noperands != 1 || cli->fetch
+            || stat(cli->operands[0], &in) != 0 || stat(cmd->output.path, &out) != 0 || !S_ISREG(in.st_mode) || in.st_dev != out.st_dev
+            || in.st_ino != out.st_ino)
+        return true;
+    err_set(err, ERR_CREATE, "the output would overwrite this input: choose another file, or give --in-place instead of -o to change keys");
+    return err_in_file(err, str_shown(shown, cli->operands[0], strlen(cli->operands[0])));
 }
 
 /* Returns the format of the outputs in --output-dir, or NULL if it is unknown. */
@@ -438,9 +470,11 @@ command_settle(struct job *job, struct err *err)
     const struct cli *cli = &job->cmd->cli;
     bool given[CLI_KEYS];
     memcpy(given, cli->given, sizeof given);
-    if (!check_operands(job->cmd, err) || !check_written(job->cmd, err))
+    if (!check_operands(job->cmd, err) || !check_written(job->cmd, err) || !check_own(job->cmd, err))
         return false;
     settle_output(job, given);
+    if (job->cmd->in_place && !settle_in_place(job, err))
+        return false;
     if (!job->writer)
         job->writer = job->dir.path ? &writer_safetensors : writer_of(job->output.path);
     settle_moves(job, given);

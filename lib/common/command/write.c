@@ -7,6 +7,7 @@
 #include "command/manifest_file.h"
 #include "command/report_file.h"
 #include "command/transcode.h"
+#include "output/in_place.h"
 #include "output/outputs.h"
 
 /* Hooks that see the output as it is made: digests for a manifest, a checksum under -v, NaN or infinite values for --test. */
@@ -77,6 +78,21 @@ write_output(struct job *job, struct err *err)
     return ok;
 }
 
+/* Replaces the header of the input. */
+static bool
+write_in_place(struct job *job, struct err *err)
+{
+    const struct cli *cli = &job->cmd->cli;
+    uint64_t n;
+    if (!in_place_write(&n, cli->operands[0], &job->model, job->writer, job->p.pieces, err))
+        return false;
+    if (n == 0)
+        cli_say(cli, job->model.name, "nothing to change");
+    else if (cli_is_watched(cli) || cli->verbose != 0)
+        cli_say(cli, job->model.name, "%" PRIu64 " bytes of the header changed in place", n);
+    return true;
+}
+
 /* Writes one file or standard output, or prints what was asked for instead. */
 static bool
 write_file(struct job *job, struct err *err)
@@ -88,7 +104,7 @@ write_file(struct job *job, struct err *err)
     p->pieces = pieces;
     bool ok = pieces && job->writer->lay_out(pieces, &job->choice, &job->layout, err)
         && byte_range_find(&cmd->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
-        && (prints ? command_print(job, err) : write_output(job, err));
+        && (prints ? command_print(job, err) : cmd->in_place ? write_in_place(job, err) : write_output(job, err));
     pieces_free(pieces);
     return ok;
 }

@@ -207,5 +207,14 @@ safetensors_lay_out(struct pieces *pieces, struct choice *choice, const struct w
     return ok;
 }
 
+static void
+safetensors_lengthen(struct str *header, size_t n)
+{
+    while (n-- != 0)
+        str_add(header, " ", 1);
+    if (!header->failed)
+        store_le64((uint8_t *)header->p, header->len - PREFIX);
+}
+
 const struct writer writer_safetensors = { .name = "safetensors", .align = 1, .keeps = KEEPS_CODES, .keys = KEYS_TEXT,
-    .lay_out = safetensors_lay_out };
+    .lay_out = safetensors_lay_out, .lengthen = safetensors_lengthen };

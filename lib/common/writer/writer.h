@@ -36,6 +36,8 @@ struct writer {
      * tensor), and appends the pieces of the whole file. */
     bool (*lay_out)(struct pieces *pieces, struct choice *choice, const struct writer_options *options,
         struct err *err);
+    /* Appends n bytes of padding to a header that lay_out() made. NULL: the format has no place for them. */
+    void (*lengthen)(struct str *header, size_t n);
 };
 
 /* safetensors: metadata become strings; "format" is set to "pt" if it is missing. The header is byte-identical to the
