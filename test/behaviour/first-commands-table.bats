@@ -92,6 +92,7 @@ END
 }
 
 @test "the second table: adapters" {
+    local names=$tests/cases/names
     inputs
     rows <<'END'
 1~0~amn inspect lora1 --human~Modules       4: 4 LoRA
@@ -108,8 +109,12 @@ END
 10~66~amn inspect ads~give one of them, such as ads/lora1
 10~66~amn dequantize --adapter ads -o o/ llama1~give one of them, or --adapter for each
 11~2~amn extract llama1 llama~use amn convert --only GLOB
-12~2~amn convert lora1 ads/lora2 -o o/~lora1 is an adapter, and adapters are not joined
-12~2~amn convert lora1 --adapter ads/lora2 -o o/~with --adapter for each
+12~0~amn convert lora1 ads/lora2:0.5 -o o/; cat o/adapter_config.json~"r": 16
+12~2~amn convert lora1 --adapter ads/lora2 -o o/~to join adapters, give all of them without --adapter
+12~0~amn convert lora1 -o o.gguf --base llama1; amn convert o.gguf --base llama1 -o o.d/; amn diff lora1/adapter_model.safetensors o.d/adapter_model.safetensors~"equal":8
+12~0~amn convert --to mlx lora1 -o o/; amn convert --to peft o/ -o o.d/; amn diff lora1/adapter_model.safetensors o.d/adapter_model.safetensors~"equal":8
+12~69~amn convert --to kohya lora1 -o o.safetensors~it is of a language model
+12~0~amn convert --to diffusers "$names/sd" -o o.d; amn convert --to kohya o.d -o o.safetensors; amn parse o.safetensors~lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_k.alpha
 END
 }
 
@@ -142,6 +147,9 @@ END
 26~65~amn inspect half~truncated: 500000 of
 26b~65~amn inspect wrong~the index and the shards may come from different downloads
 26c~0~amn diff ex/model llama1~"equal_values":14
+26c~0~amn hash --to bf16 ex/model llama1 | sed 's/.*= //' | sort | uniq -c~      2 
+26c~0~amn hash --to bf16 ex/model >o.m; amn check o.m llama1~llama1: OK
+26c~1~amn hash ex/model >o.m; amn check o.m llama1~FAILED
 27~66~amn inspect missing~the model has 4 files, and this one is missing: download it again
 27~66~rm missing/*.index.json; amn inspect missing~the directory has only 3 of the 4 shards
 28~65~amn inspect twice.gguf~another GGUF file begins after the data
@@ -195,6 +203,8 @@ END
 50~0~amn convert --gguf-kv 'general.tags=["a","b"]' -o o.gguf l.q4.gguf; amn inspect --metadata o.gguf~"general.tags":["a","b"]
 51~2~amn convert --gguf-remove general.name -o o.gguf l.q4.gguf~--gguf-unset KEY
 51~2~amn convert --remove-metadata general.name -o o.gguf l.q4.gguf~--gguf-unset KEY
+52~0~cp l.q4.gguf o.gguf; amn convert --in-place --gguf-kv llama.context_length=4096 o.gguf; amn inspect --metadata o.gguf~"llama.context_length":4096
+52~73~amn convert -o l.q4.gguf l.q4.gguf~give --in-place instead of -o to change keys
 53~0~amn convert --shard-size 500K -o o.gguf l.q4.gguf; amn convert -q -o o.j.gguf o-00001-of-*; cmp o.j.gguf l.q4.gguf && echo same~same
 54~69~amn convert --shard-size 500K -o o.gguf l.q4.gguf; amn convert -o o.j.gguf o-00002-of-*~this is part 2 of
 55~66~amn convert --shard-size 500K -o o.gguf l.q4.gguf; rm o-00002-of-*; amn inspect o-00001-of-*~this one is missing: download it again
@@ -297,6 +307,8 @@ END
 106~2~amn quantise x~did you mean quantize?
 106~2~amn l.q4.gguf~amn inspect l.q4.gguf
 107~0~amn diff --help~Usage: amn diff
+107~0~amn help diff | head -n 1~Usage: amn diff [OPTION]... FILE FILE
+107~0~amn help scan | head -n 1~Usage: amn scan
 108~0~amn help topics~amn help adapters
 110~66~amn quantize -s q8_0 none~amn quantize: none
 110~2~amn diff a~amn diff: usage: expected two models

@@ -19,6 +19,8 @@ static const struct recast_row {
     [RECAST_GGUF] = { "gguf", NULL },
     [RECAST_PEFT] = { "peft", "adapter_model" },
     [RECAST_MLX] = { "mlx", "adapters" },
+    [RECAST_KOHYA] = { "kohya", "pytorch_lora_weights" },
+    [RECAST_DIFFUSERS] = { "diffusers", "pytorch_lora_weights" },
 };
 
 enum recast_form
@@ -174,7 +176,7 @@ recast_add_pair(struct recast *r, const char *name, size_t n, struct err *err)
     if (!list)
         return NULL;
     r->pair = list;
-    list[r->npairs] = (struct recast_pair){ .name = name, .n = (uint32_t)n };
+    list[r->npairs] = (struct recast_pair){ .name = name, .n = (uint32_t)n, .weight = 1, .tower = TOWER_NONE };
     return &list[r->npairs++];
 }
 
@@ -223,11 +225,11 @@ recast_transpose(struct chosen *chosen, const struct recast *r, const struct cho
 
 /* --- the modules of an adapter */
 
-/* Returns the entry of a factor in a choice of all tensors of the file. */
+/* Returns a factor as it is stored, in the type that the user chose. */
 static struct chosen
-chosen_factor(const struct recast *r, const struct choice *choice, const struct tensor *t)
+chosen_factor(const struct recast *r, const struct tensor *t)
 {
-    struct chosen c = choice->list[t - r->adapter.tensors];
+    struct chosen c = { .copy = t, .dtype = t->dtype };
     if (r->job->type != DTYPE_UNKNOWN)
         c.dtype = r->job->type;
     return c;
@@ -254,12 +256,13 @@ check_module(const struct recast *r, const struct adapter_module *m, struct err 
     return true;
 }
 
-/* Checks the shapes of two factors. */
+/* Checks the shapes of two factors. Those of a convolution have four dimensions; only their names can change. */
 static bool
-check_pair(const struct recast_pair *p, const struct adapter_module *m, struct err *err)
+check_pair(const struct recast *r, const struct recast_pair *p, const struct adapter_module *m, struct err *err)
 {
     const struct tensor a = chosen_source(&p->a), b = chosen_source(&p->b);
-    if (a.shape.rank != 2 || b.shape.rank != 2)
+    bool keeps = r->job->to != RECAST_GGUF && r->job->to != RECAST_MLX;
+    if (a.shape.rank != b.shape.rank || (a.shape.rank != 2 && !(a.shape.rank == 4 && keeps)))
         return adapter_fail(m, ERR_UNSUPPORTED, err, "its factors are not matrices");
     uint64_t ra = shape_dim(&a.shape, 0), rb = shape_dim(&b.shape, 1);
     return (ra == rb && ra == p->rank) || adapter_fail(m, ERR_MALFORMED, err, "factors of rank %llu and %llu, expected %llu",
@@ -268,9 +271,9 @@ check_pair(const struct recast_pair *p, const struct adapter_module *m, struct e
 
 /* Adds a tensor that replaces one of the model: a norm, which is not worth factors. */
 static bool
-add_plain(struct recast *r, const struct choice *choice, const struct adapter_module *m, struct err *err)
+add_plain(struct recast *r, const struct adapter_module *m, struct err *err)
 {
-    struct chosen c = chosen_factor(r, choice, m->factor[FACTOR_SET]);
+    struct chosen c = chosen_factor(r, m->factor[FACTOR_SET]);
     const struct tensor t = chosen_source(&c);
     struct str name = { 0 };
     str_add(&name, m->name, m->len);
@@ -285,9 +288,8 @@ add_plain(struct recast *r, const struct choice *choice, const struct adapter_mo
 
 /* Adds the pair of a module. */
 static bool
-add_module(struct recast *r, const struct choice *choice, const struct adapter_module *m, struct err *err)
+add_module(struct recast *r, const struct adapter *a, const struct adapter_module *m, struct err *err)
 {
-    const struct adapter *a = &r->adapter;
     if (!check_module(r, m, err))
         return false;
     if ((m->parameter && m->parameter->parts != 0) || experts_is_stack(m))
@@ -296,15 +298,17 @@ add_module(struct recast *r, const struct choice *choice, const struct adapter_m
     if (m->factor[FACTOR_SET] && m->factor[FACTOR_A])
         return adapter_fail(m, ERR_UNSUPPORTED, err, "it has factors and a weight that replaces the model's");
     if (m->factor[FACTOR_SET])
-        return add_plain(r, choice, m, err);
+        return add_plain(r, m, err);
     if (!m->factor[FACTOR_A])
         return true;
     struct recast_pair *p = recast_add_pair(r, m->name, m->len, err);
     if (!p)
         return false;
-    p->a = chosen_factor(r, choice, m->factor[FACTOR_A]);
-    p->b = chosen_factor(r, choice, m->factor[FACTOR_B]);
+    p->a = chosen_factor(r, m->factor[FACTOR_A]);
+    p->b = chosen_factor(r, m->factor[FACTOR_B]);
     p->rank = m->rank;
+    p->scale = m->whole_scale;
+    p->weight = a->c;
     p->alpha = m->whole_scale * (double)m->rank;
     if (a->family == ADAPTER_PEFT && !adapter_flag(a, "use_rslora"))
         p->alpha = m->alpha;
@@ -312,7 +316,7 @@ add_module(struct recast *r, const struct choice *choice, const struct adapter_m
     const struct chosen x = p->a, y = p->b;
     if (m->order == ORDER_MLX && (!recast_transpose(&p->a, r, &x, err) || !recast_transpose(&p->b, r, &y, err)))
         return false;
-    return check_pair(p, m, err);
+    return check_pair(r, p, m, err);
 }
 
 /* A module and the first of its tensors. */
@@ -350,10 +354,9 @@ first_tensor(const struct adapter_module *m, int (*compare)(const void *, const 
 
 /* Adds the pairs in the order in which convert_lora_to_gguf.py sees them: by the names of safetensors, or as pickled. */
 static bool
-read_modules(struct recast *r, const struct choice *choice, struct err *err)
+read_modules(struct recast *r, const struct adapter *a, struct err *err)
 {
-    const struct adapter *a = &r->adapter;
-    bool named = strcmp(catalog_facts_of(choice->input)->format, "safetensors") == 0, ok = true;
+    bool named = strcmp(catalog_facts_of(a->file.catalog)->format, "safetensors") == 0, ok = true;
     int (*compare)(const void *, const void *) = named ? compare_names : compare_listed;
     struct placed_module *list = calloc(a->n + 1, sizeof *list);
     if (!list)
@@ -362,7 +365,7 @@ read_modules(struct recast *r, const struct choice *choice, struct err *err)
         list[i] = (struct placed_module){ &a->module[i], first_tensor(&a->module[i], compare) };
     qsort(list, a->n, sizeof *list, compare);
     for (size_t i = 0; ok && i < a->n; i++)
-        ok = add_module(r, choice, list[i].module, err);
+        ok = add_module(r, a, list[i].module, err);
     free(list);
     return ok && (r->npairs != 0 || err_set(err, ERR_UNSUPPORTED, "the adapter has no low-rank factors"));
 }
@@ -379,28 +382,67 @@ take_alora(struct recast *r)
     json_object_del(r->adapter.config, name);
 }
 
+/* Opens an adapter and sorts its tensors into modules. */
+static bool
+open_adapter(struct recast *r, struct adapter *a, const struct adapter_argument *arg, struct err *err)
+{
+    const struct recast_job *job = r->job;
+    const struct adapter_job of = { .model = job->model, .kernels = job->kernels, .limits = job->limits, .element = DTYPE_F32 };
+    if (!adapter_open(a, arg, &of, err))
+        return false;
+    if (a == &r->adapter)
+        take_alora(r);
+    return adapter_check_config(a, err) && adapter_check_gguf(a, err) && adapter_read_keys(a, &of, err)
+        && adapter_settle_modules(a, &of, err);
+}
+
+/* Reads the adapters after the first one. */
+static bool
+read_more(struct recast *r, struct err *err)
+{
+    const struct recast_job *job = r->job;
+    if (job->nfrom < 2)
+        return true;
+    r->more = calloc(job->nfrom - 1, sizeof *r->more);
+    bool ok = r->more || err_memory(err, job->nfrom * sizeof *r->more);
+    for (size_t i = 1; ok && i < job->nfrom; i++) {
+        struct adapter *a = &r->more[i - 1];
+        ok = open_adapter(r, a, &job->from[i], err) && (a->family != ADAPTER_GGUF || err_set(err, ERR_UNSUPPORTED, "a GGUF adapter is not "
+            "joined with others: convert it with --to peft first")) && read_modules(r, a, err);
+        if (ok && adapter_flag(a, "fan_in_fan_out") != adapter_flag(&r->adapter, "fan_in_fan_out"))
+            ok = err_set(err, ERR_UNSUPPORTED, "fan_in_fan_out differs from the first adapter's");
+        if (!ok)
+            err_in_file(err, a->shown ? a->shown : job->from[i].path);
+    }
+    return ok;
+}
+
 bool
 recast_choose(struct recast *r, struct choice *choice, const struct recast_job *job, struct err *err)
 {
-    const struct adapter_argument arg = { (char *)job->file, 1 };
-    const struct adapter_job of = { .model = job->model, .kernels = job->kernels, .limits = job->limits, .element = DTYPE_F32 };
     struct adapter *a = &r->adapter;
     r->job = job;
     r->keys.max = job->limits->alloc;
-    if (!adapter_open(a, &arg, &of, err))
+    if (!open_adapter(r, a, job->from, err))
         return false;
-    take_alora(r);
-    if (!adapter_check_config(a, err) || !adapter_check_gguf(a, err)
-            || !adapter_read_keys(a, &of, err) || !adapter_settle_modules(a, &of, err))
+    if (a->family == ADAPTER_GGUF && job->nfrom > 1)
+        return err_set(err, ERR_UNSUPPORTED, "a GGUF adapter is not joined with others: convert it with --to peft first");
+    bool read = a->family == ADAPTER_GGUF ? recast_from_gguf(r, choice, err) : read_modules(r, a, err);
+    if (!read || !read_more(r, err) || !recast_settle_names(r, err) || (job->nfrom > 1 && !recast_join(r, err)))
         return false;
-    return (a->family == ADAPTER_GGUF ? recast_from_gguf(r, choice, err) : read_modules(r, choice, err))
-        && (job->to == RECAST_GGUF ? recast_to_gguf(r, choice, err) : recast_to_names(r, choice, err));
+    if (job->to == RECAST_GGUF)
+        return recast_to_gguf(r, choice, err);
+    return job->to == RECAST_KOHYA || job->to == RECAST_DIFFUSERS ? recast_to_single(r, choice, err) : recast_to_names(r, choice, err);
 }
 
 void
 recast_clear(struct recast *r)
 {
+    for (size_t i = 1; r->more && i < r->job->nfrom; i++)
+        adapter_clear(&r->more[i - 1]);
+    free(r->more);
     adapter_clear(&r->adapter);
+    recast_base_free(r->base);
     choice_clear(&r->plain);
     family_config_clear(&r->config);
     for (size_t i = 0; i < HF_FILES; i++)

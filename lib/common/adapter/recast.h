@@ -1,5 +1,5 @@
-/* recast: an adapter written as an adapter: in another container, under the names of another program. Its factors are copied, moved
- * and renamed; nothing is merged. */
+/* recast: an adapter written as an adapter: in another container, under the names of another program, or several as one. Its factors
+ * are copied, moved and renamed, and scaled if several are joined; nothing is merged into a model. */
 #ifndef ADAPTER_RECAST_H
 #define ADAPTER_RECAST_H
 
@@ -11,7 +11,7 @@
 #include "writer/keys.h"
 
 /* Whose adapter it becomes. */
-enum recast_form { RECAST_NONE, RECAST_GGUF, RECAST_PEFT, RECAST_MLX, RECAST_FORMS };
+enum recast_form { RECAST_NONE, RECAST_GGUF, RECAST_PEFT, RECAST_MLX, RECAST_KOHYA, RECAST_DIFFUSERS, RECAST_FORMS };
 
 /* Returns the form that a word of --to names, or RECAST_NONE. */
 enum recast_form recast_named(const char *word);
@@ -23,8 +23,9 @@ struct recast_job {
     struct model *model;        /* the adapter, opened as a model; borrowed */
     const struct kernels *kernels;
     const struct limits *limits;
-    const char *file;           /* path of the adapter's file */
-    const char *base;           /* --base: directory or config.json of the base model, or NULL */
+    const struct adapter_argument *from;        /* nfrom of them: the adapters, of which `model` is the first; borrowed */
+    size_t nfrom;
+    const char *base;           /* --base: directory or config.json of the base model; of an image model, its weights; or NULL */
     const char *family;         /* --family, or NULL */
     enum recast_form to;
     enum dtype type;            /* of all factors; DTYPE_UNKNOWN: as they are, or F32 for GGUF */
@@ -38,18 +39,24 @@ struct recast_pair {
     bool embedding;
     uint64_t rank;
     double alpha;               /* the scale times the rank */
+    double scale, weight;       /* alpha by rank, as the loader has it; what the user multiplies it by */
+    int tower;                  /* part of an image model, or TOWER_NONE */
+    bool flat;                  /* the name is one of kohya, with underscores in place of dots; */
+    uint32_t prefix;            /* then this many bytes before it name the tower */
 };
 
 /* What an adapter becomes. Zeroed: nothing. */
 struct recast {
     const struct recast_job *job;       /* borrowed */
     struct adapter adapter;
+    struct adapter *more;       /* job->nfrom - 1 of them; owned */
+    struct recast_base *base;   /* the base of an image model, or NULL; owned */
     struct recast_pair *pair;   /* npairs of them; owned */
     size_t npairs, room;
     struct choice plain;        /* tensors that replace one of the model, with their names */
     struct family_config config;        /* of the base */
     struct source *text[HF_FILES];      /* files read; owned */
-    struct keys keys;           /* of a GGUF file */
+    struct keys keys;           /* of a GGUF file, or one of diffusers */
     json_t *alora;              /* tokens after which an activated adapter applies, or NULL; owned */
     struct texts texts;         /* files beside the output */
 };
@@ -74,6 +81,23 @@ bool recast_open_text(struct hf_text *text, struct recast *r, enum hf_file file,
 /* Replace a choice by the tensors of a GGUF file, or of safetensors in one of the other forms. */
 bool recast_to_gguf(struct recast *r, struct choice *choice, struct err *err);
 bool recast_to_names(struct recast *r, struct choice *choice, struct err *err);
+
+/* Splits the names of pairs of a single file into tower and module, and gives them the names that a base has. */
+bool recast_settle_names(struct recast *r, struct err *err);
+void recast_base_free(struct recast_base *base);        /* accepts NULL */
+
+/* Replaces a choice by the tensors of a file of kohya or diffusers. */
+bool recast_to_single(struct recast *r, struct choice *choice, struct err *err);
+
+/* Joins the pairs of several adapters for one module, as PEFT's add_weighted_adapter does by "cat". */
+bool recast_join(struct recast *r, struct err *err);
+
+/* Write the ranks or alphas of modules that differ from the first one; a whole number without a point; names as an array. */
+void recast_push_pattern(struct push *json, const char *key, const struct recast *r, int tower, bool alpha);
+void recast_push_number(struct push *json, double x);
+
+/* Writes the local names of the modules of a tower, sorted, as an array. */
+bool recast_push_targets(struct push *json, const char *key, const struct recast *r, int tower, bool layer, struct err *err);
 
 /* Makes pairs of the tensors of a GGUF adapter, under the names of its family. */
 bool recast_from_gguf(struct recast *r, const struct choice *choice, struct err *err);

@@ -23,41 +23,6 @@ append_named(struct choice *choice, const struct recast *r, const struct recast_
 
 /* --- what the config says */
 
-/* Returns the part of a module's name by which configs select it: after the number of the layer, or the last component. */
-static const char *
-local_name(const struct recast_pair *p, bool layer, size_t *n)
-{
-    size_t at = p->n, found = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        if (p->name[i] != '.')
-            continue;
-        size_t k = i;
-        while (k != 0 && p->name[k - 1] >= '0' && p->name[k - 1] <= '9')
-            k--;
-        if (layer && k != i && k != 0 && p->name[k - 1] == '.' && found == 0)
-            found = i + 1;
-        at = i;
-    }
-    if (!layer)
-        found = at == p->n ? 0 : at + 1;
-    *n = p->n - found;
-    return p->name + found;
-}
-
-/* Lists the local names of all modules, sorted. */
-static bool
-list_local(struct names *names, const struct recast *r, bool layer, struct err *err)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < r->npairs; i++) {
-        size_t n;
-        const char *p = local_name(&r->pair[i], layer, &n);
-        ok = names_add(names, p, n, err);
-    }
-    names_sort(names);
-    return ok;
-}
-
 static void
 push_names(struct push *json, const char *key, const struct names *names)
 {
@@ -68,9 +33,55 @@ push_names(struct push *json, const char *key, const struct names *names)
     push_end(json);
 }
 
-/* Writes a whole number without a point. */
-static void
-push_number(struct push *json, double x)
+/* Returns where the last component of p[0..n) begins; a number counts as a part of the component before it: "to_out.0". */
+static size_t
+last_component(const char *p, size_t n)
+{
+    size_t at = n;
+    while (at != 0 && p[at - 1] != '.')
+        at--;
+    bool number = at > 1 && at < n && strspn(p + at, "0123456789") >= n - at;
+    return number ? last_component(p, at - 1) : at;
+}
+
+/* Returns the part of a module's name by which configs select it: after the number of the layer, or the last component. */
+static const char *
+local_name(const struct recast_pair *p, bool layer, size_t *n)
+{
+    size_t found = 0;
+    for (size_t i = 0; layer && i < p->n; i++) {
+        if (p->name[i] != '.')
+            continue;
+        size_t k = i;
+        while (k != 0 && p->name[k - 1] >= '0' && p->name[k - 1] <= '9')
+            k--;
+        if (k != i && k != 0 && p->name[k - 1] == '.' && found == 0)
+            found = i + 1;
+    }
+    if (!layer)
+        found = last_component(p->name, p->n);
+    *n = p->n - found;
+    return p->name + found;
+}
+
+bool
+recast_push_targets(struct push *json, const char *key, const struct recast *r, int tower, bool layer, struct err *err)
+{
+    struct names names = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->npairs; i++) {
+        size_t n;
+        const char *p = local_name(&r->pair[i], layer, &n);
+        ok = r->pair[i].tower != tower || names_add(&names, p, n, err);
+    }
+    names_sort(&names);
+    push_names(json, key, &names);
+    names_clear(&names);
+    return ok;
+}
+
+void
+recast_push_number(struct push *json, double x)
 {
     if (x == floor(x) && fabs(x) < 1e15)
         push_i64(json, (int64_t)x);
@@ -78,19 +89,21 @@ push_number(struct push *json, double x)
         push_real(json, x);
 }
 
-/* Writes the ranks, or the alphas, of the modules that differ from the first one. */
-static void
-push_pattern(struct push *json, const char *key, const struct recast *r, bool alpha)
+void
+recast_push_pattern(struct push *json, const char *key, const struct recast *r, int tower, bool alpha)
 {
-    const struct recast_pair *first = r->pair;
+    const struct recast_pair *first = NULL;
     push_key(json, key);
     push_object(json);
-    for (size_t i = 1; i < r->npairs; i++) {
+    for (size_t i = 0; i < r->npairs; i++) {
         const struct recast_pair *p = &r->pair[i];
+        if (p->tower != tower)
+            continue;
+        first = first ? first : p;
         if (alpha ? p->alpha == first->alpha : p->rank == first->rank)
             continue;
         push_name(json, p->name, p->n);
-        push_number(json, alpha ? p->alpha : (double)p->rank);
+        recast_push_number(json, alpha ? p->alpha : (double)p->rank);
     }
     push_end(json);
 }
@@ -100,21 +113,23 @@ push_pattern(struct push *json, const char *key, const struct recast *r, bool al
 static bool
 write_peft(struct recast *r, struct err *err)
 {
-    struct names targets = { 0 }, saved = { 0 };
+    struct names saved = { 0 };
     struct str *text = texts_add(&r->texts, config_name, err);
-    if (!text || !list_local(&targets, r, false, err))
-        return false;
     struct push json = { .out = text };
-    bool ok = true;
+    bool ok = text != NULL;
     for (size_t i = 0; ok && i < r->plain.n; i++) {
         const struct recast_pair p = { .name = r->plain.list[i].name, .n = r->plain.list[i].name_len - 7 };
         size_t n;
         const char *name = local_name(&p, false, &n);
         ok = names_add(&saved, name, n, err);
     }
+    if (!ok) {
+        names_clear(&saved);
+        return false;
+    }
     names_sort(&saved);
     push_object(&json);
-    push_pattern(&json, "alpha_pattern", r, true);
+    recast_push_pattern(&json, "alpha_pattern", r, TOWER_NONE, true);
     push_key(&json, "base_model_name_or_path");
     recast_push_base(&json, r);
     push_key(&json, "bias");
@@ -124,7 +139,7 @@ write_peft(struct recast *r, struct err *err)
     push_key(&json, "inference_mode");
     push_bool(&json, true);
     push_key(&json, "lora_alpha");
-    push_number(&json, r->pair->alpha);
+    recast_push_number(&json, r->pair->alpha);
     push_key(&json, "lora_dropout");
     push_real(&json, 0);
     if (saved.n != 0)
@@ -133,12 +148,14 @@ write_peft(struct recast *r, struct err *err)
     push_text(&json, "LORA");
     push_key(&json, "r");
     push_u64(&json, r->pair->rank);
-    push_pattern(&json, "rank_pattern", r, false);
-    push_names(&json, "target_modules", &targets);
+    recast_push_pattern(&json, "rank_pattern", r, TOWER_NONE, false);
+    ok = recast_push_targets(&json, "target_modules", r, TOWER_NONE, false, err);
     push_key(&json, "task_type");
-    push_text(&json, "CAUSAL_LM");
+    if (r->adapter.family == ADAPTER_SINGLE)
+        push_null(&json);
+    else
+        push_text(&json, "CAUSAL_LM");
     push_end(&json);
-    names_clear(&targets);
     names_clear(&saved);
     return ok && texts_check(&r->texts, err);
 }
@@ -181,9 +198,8 @@ check_mlx(const struct recast *r, struct err *err)
 static bool
 write_mlx(struct recast *r, struct err *err)
 {
-    struct names keys = { 0 };
     struct str *text = texts_add(&r->texts, config_name, err);
-    if (!text || !list_local(&keys, r, true, err))
+    if (!text)
         return false;
     struct push json = { .out = text };
     push_object(&json);
@@ -193,7 +209,7 @@ write_mlx(struct recast *r, struct err *err)
     push_object(&json);
     push_key(&json, "dropout");
     push_real(&json, 0);
-    push_names(&json, "keys", &keys);
+    bool ok = recast_push_targets(&json, "keys", r, TOWER_NONE, true, err);
     push_key(&json, "rank");
     push_u64(&json, r->pair->rank);
     push_key(&json, "scale");
@@ -204,8 +220,7 @@ write_mlx(struct recast *r, struct err *err)
     push_key(&json, "num_layers");
     push_i64(&json, -1);
     push_end(&json);
-    names_clear(&keys);
-    return texts_check(&r->texts, err);
+    return ok && texts_check(&r->texts, err);
 }
 
 static bool

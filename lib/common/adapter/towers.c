@@ -353,6 +353,25 @@ towers_of(const char *name, size_t n)
     return TOWER_NONE;
 }
 
+int
+towers_split(size_t *prefix, bool *flat, const char *name, size_t n)
+{
+    for (int i = 0; i < TOWERS; i++) {
+        size_t under = longest(rows[i].underscored, name, n, SIZE_MAX), dots = longest(rows[i].dotted, name, n, SIZE_MAX);
+        *flat = under != 0;
+        *prefix = *flat ? under : dots;
+        if (*prefix != 0)
+            return i;
+    }
+    return TOWER_NONE;
+}
+
+size_t
+towers_base_prefix(int tower, const char *name, size_t n)
+{
+    return longest(rows[tower].base, name, n, SIZE_MAX);
+}
+
 const char *
 towers_name(int tower)
 {

@@ -27,6 +27,13 @@ void towers_free(struct towers *t);                             /* accepts NULL 
 int towers_of(const char *name, size_t n);
 const char *towers_name(int tower);
 
+/* Returns the tower of a module of an adapter, and sets *prefix to the bytes before the module's own name and *flat if that has
+ * underscores in place of dots. */
+int towers_split(size_t *prefix, bool *flat, const char *name, size_t n);
+
+/* Returns the bytes of the prefix that a name of the base has in a tower. */
+size_t towers_base_prefix(int tower, const char *name, size_t n);
+
 /* Sets hit[0..*n) to what a module changes: none if the base has no weight of its name. A name without a prefix is looked up in the
  * image model, but only among the names of other programs. Fails with ERR_MALFORMED if it can mean several weights. */
 bool towers_find(struct tower_hit hit[TOWER_HITS], size_t *n, struct towers *t, const char *name, size_t len, struct err *err);

@@ -524,6 +524,7 @@ run(struct job *job, struct err *err)
     recast_clear(&job->recast);
     catalog_free(job->nothing);
     free(job->adapter_file);
+    adapter_arguments_clear(&job->recast_from);
     importance_clear(&job->reduction.importance);
     model_clear(&job->model);
     fetch_free(fetch);

@@ -45,6 +45,7 @@ struct job {
     struct adapters *adapters;          /* owned, or NULL */
     struct adapter_job adapting;
     char *adapter_file;                 /* the file in an operand that is an adapter's directory; owned, or NULL */
+    struct adapter_arguments recast_from;       /* the adapters that become another one; owned */
     struct recast recast;               /* an adapter that becomes another one */
     struct recast_job recasting;        /* `to` RECAST_NONE: nothing of the kind */
     struct catalog *nothing;            /* the catalog of `roles` then; owned, or NULL */

@@ -16,14 +16,14 @@ only_operand(const struct command *cmd)
     return can ? cli->operands[0] : NULL;
 }
 
-/* Returns what an adapter becomes without being told: GGUF with the extension .gguf, PEFT from GGUF in a directory. */
+/* Returns what an adapter becomes without being told: GGUF with the extension .gguf, PEFT from GGUF or several in a directory. */
 static enum recast_form
 implied_form(const struct job *job, const struct catalog *c)
 {
     bool gguf = strcmp(catalog_facts_of(c)->format, "GGUF") == 0;
     if (job->writer == &writer_gguf && !gguf && !adapter_has_towers(c))
         return RECAST_GGUF;
-    return job->dir.path && gguf ? RECAST_PEFT : RECAST_NONE;
+    return job->dir.path && (gguf || job->recast_from.n > 1) ? RECAST_PEFT : RECAST_NONE;
 }
 
 /* Fails for an option that has no effect on an adapter. */
@@ -47,31 +47,46 @@ find_form(struct job *job, const char *file, struct err *err)
         return false;
     enum recast_form to = cmd->recast;
     if (to != RECAST_NONE && !is)
-        return err_set(err, ERR_USAGE, "--to peft and --to mlx convert adapters, and the input is not an adapter");
+        return err_set(err, ERR_USAGE, "--to peft, mlx, kohya and diffusers convert adapters, and the input is not an adapter");
     if (is && to == RECAST_NONE)
         to = implied_form(job, job->model.catalog);
+    if (to == RECAST_NONE && job->recast_from.n > 1)
+        return err_set(err, ERR_USAGE, "the inputs are adapters, which become one: give -o DIR/, or --to peft, kohya or diffusers");
     if (to == RECAST_NONE)
         return !cmd->base || err_set(err, ERR_USAGE, "--base has no effect: it belongs to an adapter that is written as an adapter, with "
             "-o FILE.gguf or --to peft");
-    job->recasting = (struct recast_job){ .model = &job->model, .kernels = job->p.kernels, .limits = &cmd->cli.limits, .file = file,
-        .base = cmd->base, .family = cmd->hf.family, .to = to, .type = cmd->cast ? cmd->to : DTYPE_UNKNOWN };
+    if (job->recast_from.n == 0 && !adapter_argument_add(&job->recast_from, file, err))
+        return false;
+    job->recasting = (struct recast_job){ .model = &job->model, .kernels = job->p.kernels, .limits = &cmd->cli.limits,
+        .from = job->recast_from.list, .nfrom = job->recast_from.n, .base = cmd->base, .family = cmd->hf.family, .to = to, .type = cmd->cast ? cmd->to : DTYPE_UNKNOWN };
     return check_options(job, err);
 }
 
-/* Fails for the directory of an adapter beside another operand, or with --adapter. */
+/* Sets *joins if the operands are adapters that become one: the first is the directory of an adapter, or --to says so. */
 static bool
-check_alone(const struct command *cmd, struct err *err)
+find_joined(bool *joins, struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
     const struct cli *cli = &cmd->cli;
-    char shown[STR_SHOWN];
-    bool ok = true;
-    for (size_t i = 0; ok && !cli->fetch && (cli->noperands > 1 || cmd->adapters.n != 0) && i < cli->noperands; i++) {
-        char *file = NULL;
-        ok = adapter_in_directory(&file, cli->operands[i], err) && (!file || err_set(err, ERR_USAGE, "%s is an adapter, and adapters are "
-            "not joined: merge all of them into the model, with --adapter for each", str_shown(shown, cli->operands[i], strlen(cli->operands[i]))));
-        free(file);
+    char shown[STR_SHOWN], *file = NULL;
+    bool can = !cli->fetch && (cli->noperands > 1 || cmd->adapters.n != 0);
+    for (size_t i = 0; can && i < cli->noperands; i++) {
+        if (!adapter_argument_add(&job->recast_from, cli->operands[i], err))
+            return false;
+        if (i == 0 && !adapter_in_directory(&file, job->recast_from.list[0].path, err))
+            return false;
     }
-    return ok;
+    if (file && cmd->adapters.n != 0)
+        err_set(err, ERR_USAGE, "%s is an adapter: to join adapters, give all of them without --adapter, as PATH or PATH:SCALE; to merge "
+            "them into a model, give the model, and --adapter for each", str_shown(shown, cli->operands[0], strlen(cli->operands[0])));
+    *joins = can && cli->noperands > 1 && (file || cmd->recast != RECAST_NONE);
+    if (*joins)
+        job->adapter_file = file ? file : strdup(job->recast_from.list[0].path);
+    else
+        free(file);
+    if (!*joins)
+        adapter_arguments_clear(&job->recast_from);
+    return err->kind == ERR_NONE && (!*joins || job->adapter_file || err_memory(err, 0));
 }
 
 bool
@@ -79,10 +94,11 @@ command_open(struct job *job, const struct model_options *how, struct err *err)
 {
     const struct cli *cli = &job->cmd->cli;
     const char *only = only_operand(job->cmd);
-    if (!check_alone(job->cmd, err) || !adapter_in_directory(&job->adapter_file, only, err))
+    bool joins;
+    if (!find_joined(&joins, job, err) || (!joins && !adapter_in_directory(&job->adapter_file, only, err)))
         return false;
     char *const *operands = job->adapter_file ? &job->adapter_file : cli->operands;
-    return merge_open(&job->model, operands, cli->noperands, how, err) && model_complete(&job->model, err)
+    return merge_open(&job->model, operands, job->adapter_file ? 1 : cli->noperands, how, err) && model_complete(&job->model, err)
         && find_form(job, job->adapter_file ? job->adapter_file : only, err);
 }
 
@@ -133,10 +149,13 @@ command_recast(struct job *job, struct err *err)
         job->given.own = &r->keys;
         return true;
     }
-    job->given.none = cmd->keys.text.n == 0;            /* it is in adapter_config.json */
+    if (job->recasting.to == RECAST_DIFFUSERS)
+        job->given.own = &r->keys;
+    else
+        job->given.none = cmd->keys.text.n == 0;        /* it is in adapter_config.json */
     job->dir.stem = recast_stem(job->recasting.to);
     job->dir.texts = &r->texts;
-    if (!job->dir.path && cmd->instead == COMMAND_OUTPUT)
+    if (!job->dir.path && cmd->instead == COMMAND_OUTPUT && r->texts.n != 0)
         cli_say(&cmd->cli, job->model.name, "only weights written; -o DIR/ adds adapter_config.json");
     return true;
 }
