@@ -366,6 +366,23 @@ PYTHON
     "$helpers/report-page" one.html | jq -e '.worst == ["a.weight"] and .cells == []'
 }
 
+@test "the page of a target compares with the mixes of llama-quantize, as they are when written" {
+    tiny model m.gguf layers=4
+    amn-forget -q --target-bpw 4.7 --report mix.html -o mix.gguf m.gguf
+    "$helpers/report-page" mix.html | jq -e '.tiles["Plain mix of this size"][0] | startswith("q4_k_") or startswith("q3_k_")'
+    for scheme in q2_k q3_k_s q3_k_m q4_k_m q5_k_s; do
+        amn-forget -q --scheme $scheme --report - -o plain.gguf -f m.gguf | tail -n 1 >total
+        python3 - mix.html $scheme <<'PYTHON'
+import json, re, sys
+row = re.search(r'<td class="text">%s</td>(.*?)</tr>' % sys.argv[2], open(sys.argv[1]).read()).group(1)
+shown = [float(v) for v in re.findall(r'data-v="([^"]*)"', row)]
+total = json.load(open("total"))
+assert abs(shown[0] - total["sqnr_db"]) < 1e-6 and shown[3] == total["nbytes"], (shown, total)
+PYTHON
+    done
+    refute grep -q '>iq4_xs<' mix.html
+}
+
 @test "a report may not overwrite the output or an input" {
     tiny model m.gguf
     cp m.gguf keep

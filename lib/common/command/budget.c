@@ -256,7 +256,24 @@ sum_mix(struct loss_uniform *sum, const struct costs *costs, const struct job *j
     return ok && n == measured(costs, job);
 }
 
-/* Keeps what the report compares with the mix: the candidates alone, and the mixes that are made of them. */
+/* Returns true if a scheme is in the list under another name: a mix of one type. */
+static bool
+is_again(const struct loss_uniform *list, size_t n, const struct loss_uniform *one)
+{
+    bool again = false;
+    for (size_t i = 0; i < n; i++)
+        again = again || (list[i].nbytes == one->nbytes && list[i].noise == one->noise);
+    return again;
+}
+
+static int
+compare_sizes(const void *pa, const void *pb)
+{
+    const struct loss_uniform *a = pa, *b = pb;
+    return (a->nbytes > b->nbytes) - (a->nbytes < b->nbytes);
+}
+
+/* Keeps what the report compares with the mix: the candidates alone, and the mixes that are made of them, by size. */
 static bool
 keep_uniform(struct job *job, const struct costs *costs, struct err *err)
 {
@@ -270,7 +287,10 @@ keep_uniform(struct job *job, const struct costs *costs, struct err *err)
     for (size_t k = 0; job->uniform && k < job->ncandidates; k++)
         job->nuniform += sum_candidate(&job->uniform[job->nuniform], costs, job, k);
     for (const struct mix *m = mixes; job->uniform && m && m->name; m++)
-        job->nuniform += sum_mix(&job->uniform[job->nuniform], costs, job, m);
+        job->nuniform += sum_mix(&job->uniform[job->nuniform], costs, job, m)
+            && !is_again(job->uniform, job->nuniform, &job->uniform[job->nuniform]);
+    if (job->nuniform != 0)
+        qsort(job->uniform, job->nuniform, sizeof *job->uniform, compare_sizes);
     return job->uniform || err_memory(err, sizeof *job->uniform);
 }
 

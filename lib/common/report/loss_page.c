@@ -115,7 +115,7 @@ add_size_tiles(const struct loss_page *p)
     str_text(out, str_or(p->about->target, ""));
     html_tile_end(out);
     html_tile(out, "Size of all tensors");
-    str_format(out, "%s&nbsp;&rarr; %s", str_size(from, p->read), str_size(to, p->written));
+    str_format(out, "<span class=\"one\">%s &rarr;</span> <span class=\"one\">%s</span>", str_size(from, p->read), str_size(to, p->written));
     html_tile_note(out);
     if (p->read != 0)
         str_format(out, "%.1f %% of the input", 100 * (double)p->written / (double)p->read);
@@ -125,6 +125,40 @@ add_size_tiles(const struct loss_page *p)
     html_tile_note(out);
     str_text(out, "quantized weights alone: ");
     html_number(out, loss_report_bits(p->quantized, p->all.n));
+    html_tile_end(out);
+}
+
+/* Returns the plain mix whose size is nearest to that of the weights, or NULL. */
+static const struct loss_uniform *
+nearest_plain(const struct loss_page *p)
+{
+    const struct loss_uniform *best = NULL;
+    double least = INFINITY;
+    for (size_t i = 0; i < p->about->nuniform; i++) {
+        double apart = fabs((double)p->about->uniform[i].nbytes - (double)p->quantized);
+        if (p->about->uniform[i].mixed && apart < least) {
+            best = &p->about->uniform[i];
+            least = apart;
+        }
+    }
+    return best;
+}
+
+/* Adds the baseline: what the plain mix of about this size gives. */
+static void
+add_plain_tile(const struct loss_page *p)
+{
+    struct str *out = &p->page->text;
+    const struct loss_uniform *plain = nearest_plain(p);
+    if (!plain)
+        return;
+    html_tile(out, "Plain mix of this size");
+    str_text(out, plain->scheme);
+    html_tile_note(out);
+    html_sqnr(out, losses_sqnr(p->all.signal, plain->noise));
+    str_text(out, " dB, ");
+    html_number(out, loss_report_bits(plain->nbytes, p->all.n));
+    str_text(out, " bits");
     html_tile_end(out);
 }
 
@@ -140,6 +174,7 @@ add_loss_tiles(const struct loss_page *p)
     html_number(out, 100 * loss_items_relative(p->all.noise, p->all.signal));
     str_text(out, " %");
     html_tile_end(out);
+    add_plain_tile(p);
     html_tile(out, "Quantized weights");
     str_format(out, "%zu", p->choice->encoded);
     html_tile_note(out);

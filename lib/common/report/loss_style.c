@@ -38,6 +38,7 @@ const char *const loss_style[] = {
     ".tiles div { padding: 10px 14px; border-radius: 8px; background: var(--tile); }",
     ".tiles dt { color: var(--muted); font-size: 13px; }",
     ".tiles dd { margin: 0; font-size: 13px; }",
+    ".one { white-space: nowrap; }",
     ".tiles dd.big { font-size: 21px; font-weight: 600; line-height: 1.35; overflow-wrap: anywhere; }",
     "",
     "table { border-collapse: collapse; font-variant-numeric: tabular-nums; }",
