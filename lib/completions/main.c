@@ -100,7 +100,7 @@ put_list(const char *const *words)
 static void
 put_pages(void)
 {
-    static const char *const others[] = { "amn", "adapters", "exact", "family", "formats", "json", "memory", "schemes",
+    static const char *const others[] = { "amn", "adapters", "exact", "family", "fetch", "formats", "json", "memory", "schemes",
         "writers", "help", "topics", NULL };
     put_list(others);
     put_all_names(" ", true);
@@ -212,9 +212,14 @@ put_bash(void)
         "        ;;\n"
         "    '@list '*)\n"
         "        local before=${cur%\"${cur##*,}\"}\n"
-        "        COMPREPLY=($(compgen -P \"$before\" -W \"${values#@list }\" -- \"${cur##*,}\"))\n"
+        "        cur=${cur##*,} values=${values#@list }\n"
+        "        COMPREPLY=($(compgen -P \"$before\" -W \"$values\" -- \"$cur\"))\n"
+        "        [ ${#COMPREPLY[@]} -ne 0 ] || COMPREPLY=($(compgen -P \"$before\" -W \"$values\" -- \"${cur,,}\"))\n"
         "        ;;\n"
-        "    *) COMPREPLY=($(compgen -W \"$values\" -- \"$cur\")) ;;\n"
+        "    *)\n"
+        "        COMPREPLY=($(compgen -W \"$values\" -- \"$cur\"))\n"
+        "        [ ${#COMPREPLY[@]} -ne 0 ] || COMPREPLY=($(compgen -W \"$values\" -- \"${cur,,}\"))     # as --scheme does\n"
+        "        ;;\n"
         "    esac\n"
         "}");
     fputs("complete -F _amn amn", stdout);

@@ -36,6 +36,7 @@ lines_complete() {
     becomes 'amn dif' 'amn diff'
     becomes 'amn chec' 'amn check'
     becomes 'amn help top' 'amn help topics'
+    becomes 'amn help fet' 'amn help fetch'
     becomes 'amn diff --hum' 'amn diff --human'
     becomes 'amn scan model.g' 'amn scan model.gguf'
     becomes 'amn list oll' 'amn list ollama'
@@ -76,6 +77,8 @@ lines_complete() {
     shell=bash file=$(made amn.bash) equals='='
     lines_complete
     becomes 'amn-parse model\ t' 'amn-parse model\ two.safetensors'
+    becomes 'amn quantize --scheme IQ4_N' 'amn quantize --scheme iq4_nl'
+    becomes 'amn quantize --scheme q8_0,MLX-N' 'amn quantize --scheme q8_0,mlx-nvfp4'
 }
 
 @test "zsh" {
