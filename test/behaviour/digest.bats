@@ -110,7 +110,7 @@ PYTHON
     amn hash --stored m.safetensors | grep -qx 'AMN-STORED (m.safetensors) = [0-9a-f]\{64\}'
     [ "$(amn hash --stored m.safetensors | sed 's/.* = //')" = "$(digests m.safetensors | tail -n 1)" ]
     try 0 amn hash --json m.safetensors
-    "$helpers/json-keys" 'HASH OF A MODEL' < <(cat out; amn-parse --hash --stored <m.safetensors | tail -n 1; amn hash --json --stored m.safetensors)
+    "$helpers/json-keys" 'HASH OF A MODEL' < <(cat out; amn-parse --hash --stored <m.safetensors | tail -n 1; amn hash --json --stored m.safetensors; amn hash --json --to bf16 m.safetensors)
 }
 
 @test "--stored decodes nothing: a model of an unsupported scheme has digests of its stored bytes" {

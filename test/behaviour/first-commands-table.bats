@@ -20,6 +20,8 @@ inputs() {
     sed -i 's/LlamaForCausalLM/FooForCausalLM/' newarch/config.json
     (cd llama1 && sha256sum * >../SHA256SUMS)
     "$helpers/weights" wide.safetensors a.weight=F32:64x256
+    python3 -c 'from modelfile import write; write("names.safetensors", [("a\x1bb.日本", "F32", [2], bytes(8))])'
+    export AMN_OBJ=$(cd "${AMN_OBJ:-$tests/../obj}" && pwd)
 }
 
 # rows: reads lines ROW~STATUS~COMMAND~TEXT, runs the commands, and looks for the text in what they print. The output is `o` or
@@ -56,6 +58,7 @@ rows() {
 8b~0~amn convert ex/model -o o.gguf; amn inspect --human o.gguf~Architecture  llama
 9~2~amn quantize llama1 q4_k_m~did you mean --scheme q4_k_m?
 9b~0~amn quantize --scheme q4_k_m llama1/model.safetensors -o o.gguf~llama.cpp cannot run the output
+10~0~"$helpers/weights" o.ck.safetensors state_dict.a.weight=F32:4x4 optimizer.state.0.exp_avg=F32:4x4; amn convert o.ck.safetensors -o o.safetensors~--root state_dict reads only the model
 11~0~amn convert l.bf16.gguf -o o.npz~--dtype f32
 12~0~amn quantize --scheme nf4 -o o llama1; cat o/config.json~bitsandbytes
 13~0~amn quantize --scheme FP8_DYNAMIC -o o llama1; cat o/config.json~compressed-tensors
@@ -80,14 +83,25 @@ rows() {
 27~0~amn quantize --scheme gptq -o o/ llama1~not quantized: row length is not a multiple of the group size
 28~66~amn inspect acme/llama-gguf~hf:acme/llama-gguf
 29~66~amn inspect https://x/y~curl -L URL
+30~73~touch o.gguf; amn convert -n -o o.gguf l.bf16.gguf~not overwritten (-n)
+30~73~amn dequantize l.q4.gguf >&-~(standard output): cannot create
+31~2~"$helpers/pty" amn dequantize l.q4.gguf~not writing binary data to a terminal; redirect it, use -o FILE, or force it with -f
 32~2~amn quantize -s q4_k_m -o o.gguf none1 none2~'none1'
 33~2~amn quantize --scheme q4_0 -M llama1~unknown option
 34~0~amn quantize --sch q8_0 -o o.gguf llama1; amn parse o.gguf~Q8_0
 35~0~amn dequantize -q --output-dir o l.q4.gguf l.bf16.gguf; ls o~l.q4.safetensors
 36~0~amn quantize --scheme help~q4_k_m
 37~0~amn parse --human l.q4.gguf | head -n 1~Tensor
+38~0~amn parse --human names.safetensors~a\u{1b}b.日本  F32
+39~66~LC_ALL=de_DE.UTF-8 amn inspect none~cannot open: No such file or directory
 40~0~amn convert --help | head -n 1~Usage: amn convert
 41~0~amn quantize -s q4_k_m --report o.html -o o.gguf llama1; cat o.html~</html>
+42~124~mkfifo o.pipe; sleep 1 >o.pipe & timeout -s INT .3 amn convert --to gguf -o o.gguf <o.pipe; s=$?; ls -A; (exit $s)~lora1
+43~0~{ sleep .6; cat l.q4.gguf; } | amn dequantize --progress=always -o o.safetensors~reading the header
+44~0~"$helpers/pty" amn dequantize -o o.safetensors l.q4.gguf~13 weights dequantized, 3.28 MiB written to o.safetensors in
+45~0~"$helpers/tab" bash "$AMN_OBJ/completions/amn.bash" 'amn quantize --scheme IQ4_N'~amn quantize --scheme iq4_nl
+46~0~make -s -C "$tests/.." help~install
+47~0~amn help help | head -n 1~AMN(1)
 END
 }
 
@@ -109,6 +123,7 @@ END
 10~66~amn inspect ads~give one of them, such as ads/lora1
 10~66~amn dequantize --adapter ads -o o/ llama1~give one of them, or --adapter for each
 11~2~amn extract llama1 llama~use amn convert --only GLOB
+11~2~amn extract-lora llama1 llama~amn makes no adapter from two models
 12~0~amn convert lora1 ads/lora2:0.5 -o o/; cat o/adapter_config.json~"r": 16
 12~2~amn convert lora1 --adapter ads/lora2 -o o/~to join adapters, give all of them without --adapter
 12~0~amn convert lora1 -o o.gguf --base llama1; amn convert o.gguf --base llama1 -o o.d/; amn diff lora1/adapter_model.safetensors o.d/adapter_model.safetensors~"equal":8
@@ -217,12 +232,16 @@ END
 59~0~amn quantize -s fp8 -o o/ l.q4.gguf; cat o/config.json~"quant_method": "fp8"
 60~0~amn convert --to hf --scheme fp8 -o o/ l.q4.gguf; cat o/config.json~"quant_method": "fp8"
 61~0~amn convert -q -o o.gguf oss; amn inspect --human o.gguf~gpt-oss
+61b~0~amn quantize -q -s nvfp4 --include '*mlp*' -o o.a llama1; amn quantize -q -s fp8-per-channel --include '*self_attn*' -o o.b o.a; amn convert -o o.gguf o.b; amn parse o.gguf~NVFP4
+61c~0~amn quantize -q -s gptq -o o.d/ llama1; amn convert -o o.gguf o.d~8 weights (8 with the source's scales)
+61c~0~amn quantize -q -s awq -o o.d/ llama1; amn quantize --exact -s int4-group -o o.e o.d; cat o.e/config.json~compressed-tensors
 62~0~amn quantize -q -s mxfp4 -o o.d/ llama1; amn quantize -q --exact -s mxfp4 -o o.gguf o.d; amn inspect --metadata o.gguf | jq '.metadata["general.file_type"]'~38
 63~69~amn quantize --exact -s q8_0 -o o.gguf ex/model~f32 holds it
 64~65~amn quantize --imatrix l.q4.gguf -s q4_k_m -o o.gguf llama1~has no entries
 64~2~amn quantize -s iq2_xs -o o.gguf llama1~--imatrix FILE
 65~2~amn quantize -s q4_k_m --tensor-type a=q4_k,b=q5_k -o o.gguf llama1~no tensor matches
 66~2~amn quantize --target-size 50% -o o.gguf llama1~is not a size such as
+66~0~amn quantize --target-size 8GB -o o.gguf llama1~as a mix of q8_0 (13)
 67~0~amn quantize -s mxfp4_moe -o o.gguf llama1~mxfp4_moe writes experts as MXFP4, and the model has none
 67b~0~amn quantize -q -s q4_k_m -o o.gguf "$cases/flux/model.safetensors"; amn inspect --human o.gguf~ComfyUI-GGUF
 END
@@ -246,10 +265,27 @@ END
     cp llama1/model.safetensors none
     printf 'lmgg\x98\xca\0\0%04000d' 0 >ggml-base.en.bin
     cp llama1/* five
+    mkdir cons shards
+    echo >tpl
+    "$helpers/checkpoint" cons/consolidated.00.pth views
+    cp cons/consolidated.00.pth cons/consolidated.01.pth
+    python3 - <<'PYTHON'
+import json
+from modelfile import write
+names = {}
+for i in range(200):
+    file = "model-%05d-of-00200.safetensors" % (i + 1)
+    tensors = [("layers.%d.%d.weight" % (i, k), "BF16", [2, 2], bytes(8)) for k in range(50)]
+    write("shards/" + file, tensors)
+    names.update({t[0]: file for t in tensors})
+json.dump({"metadata": {"total_size": 80000}, "weight_map": names}, open("shards/model.safetensors.index.json", "w"))
+PYTHON
     sed -i 's/"num_hidden_layers": 2/"num_hidden_layers": 3/' five/config.json
     rows <<'END'
 68~0~amn inspect --human many~safetensors
 69~0~amn convert -o o.gguf two~reading model.safetensors, not model.fp16.safetensors
+70~69~amn convert -o o.gguf cons~the directory has neither params.json nor a norm.weight
+70~69~amn convert -o o.gguf cons/consolidated.00.pth~one of several model-parallel parts, each with a slice of every matrix: give its directory
 71~0~amn convert -q --dtype f16 -o o/ st; ls o/1_Pooling~config.json
 71~0~amn convert -q -o o.gguf st; amn inspect --metadata o.gguf~"bert.pooling_type":1
 72~2~amn convert -o o.pth llama1~.pth files are not written
@@ -262,8 +298,23 @@ END
 75~65~amn inspect dcp~torch.distributed.checkpoint
 76~0~amn convert -o o.gguf none~the directory has no config.json
 77~69~amn inspect ggml-base.en.bin~whisper.cpp
+78~69~printf '7z\274\257\047\034%040d' 0 >o.7z; amn inspect o.7z~7z x -so FILE | amn
+78~69~printf 'Rar!\032\007\001\000%040d' 0 >o.rar; amn inspect o.rar~unrar x FILE
+78~69~printf '\211HDF\r\n\032\n%040d' 0 >o.h5; amn inspect o.h5~HDF5
+78~69~printf '\034\0\0\0TFL3%040d' 0 >o.tflite; amn inspect o.tflite~TensorFlow Lite
+78~69~printf '\0\0\0\0ET12%0300d' 0 >o.pte; amn inspect o.pte~ExecuTorch
+78~69~tar czf o.tar.gz tpl; amn inspect o.tar.gz~tar -xf FILE
+78~65~echo version https://git-lfs.github.com/spec/v1 >o.st; amn inspect o.st~git lfs pull
+78~65~echo '<!DOCTYPE html>' >o.st; amn inspect o.st~web page (HTML)
+78~65~echo Access to model x is restricted >o.st; amn inspect o.st~it begins: Access to model x is restricted
+78~65~: >o.st; amn inspect o.st~file is empty
+78~65~cp /bin/true o.st; amn inspect o.st~a program or a library (ELF)
 79~65~amn inspect llama1/config.json~this is a config.json
+80~0~amn inspect --human "$fx/unsupported-exl3.safetensors"~EXL3
+80~69~amn dequantize -o o.st "$fx/unsupported-exl3.safetensors"~EXL3 cannot be decoded yet
 81~65~amn convert -o o.gguf ex/gptq~architectures, the model class, is missing
+81~65~amn convert -o o.gguf ex/nvfp4~use --config none to keep the tensor names
+82~0~amn inspect shards | jq -c '[.files, .tensors]'~[200,10000]
 83~69~amn convert -o o.gguf newarch~all its tensors have names of family llama, so use --family llama
 84~0~amn convert --family llama -o o.gguf newarch; amn inspect --human o.gguf~Architecture  llama
 84~0~amn convert --family LlamaForCausalLM -o o.gguf newarch; amn inspect --human o.gguf~Architecture  llama
@@ -286,6 +337,8 @@ END
     rows <<'END'
 87~66~amn inspect https://huggingface.co/a/b~hf download ORG/NAME
 88~0~amn inspect --human --fetch "$ranged" llama1/~safetensors
+89~0~amn convert -q --fetch 'cat "$AMN_FILE"' -o o.gguf l.q4.gguf; cmp o.gguf l.q4.gguf && echo same~same
+90~0~amn convert -q --fetch "sh -c '$ranged'" -o o.gguf l.q4.gguf; cmp o.gguf l.q4.gguf && echo same~same
 91~74~amn inspect --fetch "cat \$AMN_FILE" llama1~ends with a slash: llama1/
 91~65~amn inspect --fetch : llama1~ends with a slash: llama1/
 92~2~amn inspect --fetch "$ranged"~--fetch requires a FILE
@@ -293,6 +346,7 @@ END
 94~69~tar cf - llama1 | amn convert -o o.gguf~--fetch
 95~65~head -c 500000 l.q4.gguf | amn convert -o o.safetensors~truncated
 96~0~amn dequantize -q -o o/ ex/model; amn dequantize --resume -o o/ ex/model; echo status $?~status 0
+97~74~(ulimit -f 100; amn dequantize -o o.safetensors l.bf16.gguf); s=$?; ls; (exit $s)~File too large
 98~0~amn convert --manifest - -o o.safetensors llama1~model.embed_tokens.weight
 99~0~amn dequantize -q --output-dir o l.q4.gguf l.bf16.gguf; ls o~l.bf16.safetensors
 100~0~mkdir o.home; HOME=o.home amn list ex/gptq llama1 | jq -r .name~llama1
@@ -300,6 +354,8 @@ END
 101~1~amn scan ex~dangerous
 102~0~cd gm; amn scan . >scan.json; status=$?; cd ..; (exit $status) && echo clean~clean
 103~0~amn scan code~Python code is not scanned
+104~0~amn scan --json ex/checkpoint.pt; amn inspect ex/model | jq -c '[.format, .quantized]'~["safetensors",14]
+104~66~amn inspect --json-errors nosuch~"kind":"open"
 105~0~amn list schemes --human~AS WRITTEN BY
 106~0~amn version~amn 0
 106~2~amn compare x~use amn diff FILE FILE
@@ -310,6 +366,8 @@ END
 107~0~amn help diff | head -n 1~Usage: amn diff [OPTION]... FILE FILE
 107~0~amn help scan | head -n 1~Usage: amn scan
 108~0~amn help topics~amn help adapters
+109~0~"$helpers/tab" bash "$AMN_OBJ/completions/amn.bash" 'amn dif'~amn diff
+109~0~"$helpers/tab" bash "$AMN_OBJ/completions/amn.bash" 'amn scan --js'~amn scan --json
 110~66~amn quantize -s q8_0 none~amn quantize: none
 110~2~amn diff a~amn diff: usage: expected two models
 111~2~amn quantize -s FP8_BLOCK llama1 -o o/~did you mean fp8?

@@ -115,6 +115,7 @@ static const struct foreign_name verbs[] = {
     { "metadata meta", "; use amn inspect --metadata FILE" },
     { "set-metadata new-metadata edit", "; use amn convert --gguf-kv KEY=VALUE or --gguf-unset KEY" },
     { "extract", "; use amn convert --only GLOB -o FILE, or --tensor NAME for one" },
+    { "extract-lora lora-extract", "; amn makes no adapter from two models; amn diff FILE FILE compares them" },
     { "cat", "; use amn convert --tensor NAME for the bytes of a tensor" },
     { "rename", "; use amn convert --rename s/RE/TEXT/" },
     { "cast", "; use amn convert --dtype TYPE" },

@@ -15,6 +15,23 @@ command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l)
     return text;
 }
 
+/* Appends how many weights of the mix each candidate encodes: "a mix of q4_k (12), q6_k (1)". */
+static void
+add_mix(struct str *s, const struct job *job)
+{
+    const char *before = "a mix of ";
+    for (size_t k = 0; k < job->ncandidates; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < job->choice.n; i++) {
+            const struct encoding *e = chosen_weight(&job->choice.list[i]);
+            n += e && e->encoder == job->candidates[k];
+        }
+        if (n != 0)
+            str_format(s, "%s%s (%zu)", before, job->candidates[k]->name, n);
+        before = n != 0 ? ", " : before;
+    }
+}
+
 void
 command_tell_error(const struct job *job)
 {
@@ -25,10 +42,11 @@ command_tell_error(const struct job *job)
     if (l.n == 0)
         return;
     summary_add_count(&count, l.n);
-    const char *scheme = "a mix of schemes";
-    if (job->ncandidates == 0)
-        scheme = job->reduction.encoder->name;
+    struct str mix = { 0 };
+    add_mix(&mix, job);
+    const char *scheme = job->ncandidates == 0 ? job->reduction.encoder->name : str_or(mix.p, "a mix of schemes");
     cli_say(&cmd->cli, job->model.name, "quantized %zu weight%s (%s elements) as %s: %s", job->choice.encoded,
         str_plural(job->choice.encoded), str_or(count.p, "?"), scheme, command_error_text(error, &l));
     str_clear(&count);
+    str_clear(&mix);
 }
