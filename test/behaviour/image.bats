@@ -30,6 +30,23 @@ shapes() {
     amn-parse "$1" | jq -c '[.name, .shape]' | sort
 }
 
+@test "a family file for a model that is not known: what leads to it, and a warning for a text that no tensor has" {
+    python3 - <<'PYTHON'
+from modelfile import write
+write("n.safetensors", [("nim.0.a.q.weight", "F32", [256, 256], bytes(4 << 16)), ("nim.0.a.v.weight", "F32", [256, 256], bytes(4 << 16)),
+                        ("nim.patch.weight", "F32", [64, 16, 2, 2], bytes(4 << 12))])
+PYTHON
+    try 0 amn quantize -s q4_k_m -o n.gguf n.safetensors
+    grep -q 'for an image model, --family FILE names a family of kind image, which amn help family shows' err
+    try 65 amn convert --family-template n.safetensors
+    grep -q 'amn help family shows a complete file of kind image' err
+    printf '%s\n' 'family nim' 'kind image' 'order 10' 'arch nim' 'detect nim.0.a.q.weight' 'keep nim.patch nim.tpyo' 'f32 .none' 'v .a.v.weight' >nim.family
+    try 0 amn quantize -s q4_k_m --family nim.family -f -o n.gguf n.safetensors
+    grep -q "no tensor has the text 'nim.tpyo' of the family's keep" err
+    grep -q "no tensor has the text '.none' of the family's f32" err
+    amn parse n.gguf | jq -rs 'map(.dtype) | join(" ")' | grep -qx 'Q4_K Q6_K F16'
+}
+
 @test "a dequantized GGUF has the shapes of the original, and no key about them" {
     edit sdxl 's/model.diffusion_model.//' 's/^(first_stage|conditioner).*/junk/' -junk
     try 0 amn-convert -q --to gguf -o m.gguf m.safetensors

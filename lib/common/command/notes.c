@@ -183,6 +183,16 @@ say_checkpoint(const struct command *cmd, const char *file, const struct choice 
         cli_say(&cmd->cli, file, "the checkpoint holds optimizer state, too; --root %s reads only the model", root);
 }
 
+/* Returns true if a model has a convolution of images, as vision towers and image models do. */
+static bool
+has_images(const struct catalog *c)
+{
+    bool has = false;
+    for (size_t i = 0; i < catalog_count(c) && !has; i++)
+        has = catalog_at(c, i)->shape.rank >= 4;
+    return has;
+}
+
 /* Warns that llama.cpp needs more than the tensors of a file. */
 static void
 warn_of_architecture(const struct job *job)
@@ -200,7 +210,8 @@ warn_of_architecture(const struct job *job)
             "no config.json, which gives it; copy that of the model into the directory, or name it with --config FILE");
     else
         cli_warn(cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; give the model "
-            "directory instead of a file, or add keys with --gguf-kv");
+            "directory instead of a file, or add keys with --gguf-kv%s", has_images(model->catalog) ? "; for an image model, "
+            "--family FILE names a family of kind image, which amn help family shows" : "");
 }
 
 void

@@ -371,6 +371,23 @@ has_loader(const char *arch)
     return false;
 }
 
+/* Warns of a text of a family from a file that no tensor has: a typing error would quantize what should be kept. */
+static void
+warn_of_unused(const struct image_texts *texts, const char *statement, const struct choice *choice, struct catalog *catalog)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < texts->n; i++) {
+        const struct image_texts one = { &texts->at[i], 1 };
+        bool used = false;
+        for (size_t k = 0; k < choice->n && !used; k++) {
+            const struct tensor t = chosen_source(&choice->list[k]);
+            used = image_has(&one, &t);
+        }
+        if (!used)
+            catalog_warn(catalog, "no tensor has the text '%s' of the family's %s", str_shown(shown, texts->at[i], strlen(texts->at[i])), statement);
+    }
+}
+
 static void
 warn(const struct image_model *image, const struct choice *choice, const struct image_options *how, struct catalog *catalog)
 {
@@ -385,6 +402,10 @@ warn(const struct image_model *image, const struct choice *choice, const struct 
     if (image->nleft != 0)
         catalog_warn(catalog, "left out: %zu tensor%s of other models in the file (%s; the first: %s)", image->nleft,
             str_plural(image->nleft), str_size(size, image->nbytes_left), str_shown(shown, image->first_left.name, image->first_left.name_len));
+    if (image->foreign) {
+        warn_of_unused(&image->family->image->rules.keep, "keep", choice, catalog);
+        warn_of_unused(&image->family->image->f32, "f32", choice, catalog);
+    }
     if (image->foreign && !has_loader(image->family->arch))
         catalog_warn(catalog, "ComfyUI-GGUF refuses architecture %s; it reads those of amn list families", image->family->arch);
     if (nlong != 0)

@@ -316,7 +316,8 @@ family_template(struct str *out, struct model *model, struct err *err)
     json_t *members = NULL;
     char class[64], type[64];
     if (!config)
-        return err_set(err, ERR_MALFORMED, "found no config.json, which declares the class of a model");
+        return err_set(err, ERR_MALFORMED, "found no config.json, which declares the class of a model; for an image model, "
+            "amn help family shows a complete file of kind image");
     if (!tree_read(&members, config->text, config->n, config->name, err))
         return false;
     const json_t *text = json_object_get(members, "text_config");
