@@ -168,7 +168,16 @@ def write_archive(path, members):
     recopy(path)
 
 
-def make_pth(path, nbytes):
+def make_ranks(folder, nbytes):
+    """The parts of four ranks of Meta's Llama, each with a quarter of the rows of every matrix."""
+    os.makedirs(folder)
+    for rank in range(4):
+        make_pth(os.path.join(folder, f"consolidated.{rank:02}.pth"), nbytes // 4, "layers.{}.feed_forward.w1.weight")
+    with open(os.path.join(folder, "params.json"), "w") as f:
+        json.dump({"dim": WIDTH, "n_heads": 32}, f)
+
+
+def make_pth(path, nbytes, name="layers.{}.weight"):
     """A checkpoint of F32 matrices of 64 MiB, as torch.save() makes it except for the padding."""
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     storage = type("FloatStorage", (), {"__module__": "torch"})
@@ -198,7 +207,7 @@ def make_pth(path, nbytes):
 
     sys.modules.update({"torch": torch, "torch._utils": utils})
     with tempfile.TemporaryFile() as f:
-        Pickler(f, 2).dump({f"layers.{i}.weight": Tensor(str(i)) for i in range(count)})
+        Pickler(f, 2).dump({name.format(i): Tensor(str(i)) for i in range(count)})
         f.seek(0)
         object_ = f.read()
     for name in "torch", "torch._utils":

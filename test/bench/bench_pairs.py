@@ -1,12 +1,13 @@
 """S10 of each pair of containers: amn-convert of unquantized F32 matrices, against `cp` of the output; and the time of
 Python for the same if AMN_PEERS_VENV has the libraries: loading and writing only, in a process that has imported them."""
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 
 from bench_clock import Command
-from bench_inputs import LAYER_OUT, MIB, WIDTH, make_npz, make_pth, recopy, write_safetensors
+from bench_inputs import LAYER_OUT, MIB, WIDTH, make_npz, make_pth, make_ranks, recopy, write_safetensors
 
 TARGETS = ("safetensors", "gguf", "npz")
 UNIT = bytes(range(256)) * (MIB // 256)
@@ -81,6 +82,17 @@ def pair(bench, name, to):
     return bench.table.line(f"    {name} -> {to}, and Python", f"{mine:.4f}", f"{other:.4f}", f"{mine / other:.2f}")
 
 
+def ranks(bench):
+    """A directory with the parts of four ranks, whose rows are put together."""
+    folder = bench.input + ".ranks"
+    make_ranks(folder, bench.layers * LAYER_OUT)
+    command = [bench.convert, "-q", "--to", "safetensors"]
+    bench.run_once(command + ["-j1", "-o", bench.out, folder], {"AMN_CPU": "scalar"})
+    recopy(bench.out)
+    bench.against_floor("S10 files of four ranks -> safetensors", Command(command + ["-o", bench.new, folder], new=bench.new), 1.3)
+    shutil.rmtree(folder)
+
+
 def torch_load(bench):
     """Our whole process, and only torch.load() in a process that has imported torch."""
     load = ("import statistics, sys, time, torch\ntimes = []\nfor _ in range(int(sys.argv[2])):\n"
@@ -102,3 +114,4 @@ def run(bench):
         for to in TARGETS:
             pair(bench, name, to)
     torch_load(bench)
+    ranks(bench)

@@ -95,6 +95,7 @@ def rank_main(kind, folder, seed):
     torch.manual_seed(seed)
     if kind.startswith("zero"):
         import deepspeed
+        deepspeed.comm.torch.build_shm_op = lambda: None        # compiles an extension for shared memory
         deepspeed.init_distributed(dist_backend="gloo")
         run_zero(kind, folder, rng, tied=kind != "zero3")
     else:
