@@ -34,7 +34,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     uint64_t listed = 0;
-    const struct pickles_callback callback = { hear, &listed };
+    const struct pickles_callback callback = { .pickle = hear, .of = &listed };
     struct pickles pickles;
     struct err err;
     err_init(&err);
