@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/manifest.h"
 #include "report/parse.h"
 
 struct digesting {
@@ -10,23 +11,14 @@ struct digesting {
     const struct hash *hash;
 };
 
-/* Returns the algorithm that a line names. */
-static const char *
-digest_word(const struct hash *hash)
-{
-    if (hash->stored)
-        return "STORED";
-    return hash->to == DTYPE_BF16 ? "VALUES-BF16" : hash->to == DTYPE_F16 ? "VALUES-F16" : "VALUES";
-}
-
-/* A line like those of sha256sum --tag, with AMN-VALUES or AMN-STORED as the algorithm, so that nobody takes it for the digest of
+/* A line like those of sha256sum --tag, with AMN-VALUES or another head as the algorithm, so that nobody takes it for the digest of
  * the file. A name with a backslash or a line feed is escaped, and the line then begins with a backslash. */
 static void
-digest_add_line(struct str *out, const char *what, const uint8_t digest[SHA256_BYTES], const char *name)
+digest_add_line(struct str *out, const char *head, const uint8_t digest[SHA256_BYTES], const char *name)
 {
     char hex[SHA256_HEX];
     bool escape = strpbrk(name, "\\\n\r") != NULL;
-    str_format(out, "%sAMN-%s (", escape ? "\\" : "", what);
+    str_format(out, "%s%s", escape ? "\\" : "", head);
     for (; *name; name++)
         switch (*name) {
         case '\\':
@@ -58,8 +50,8 @@ print_digest(void *own, const struct operand *operand, struct err *err)
     if (ok && d->cli->form == CLI_JSON)
         parse_add_model(operand->page, &digests, name);
     else if (ok)
-        digest_add_line(&operand->page->text, digest_word(d->hash), stored ? digests.model.stored : digests.model.values,
-            name);
+        digest_add_line(&operand->page->text, manifest_model_head(stored, d->hash->to),
+            stored ? digests.model.stored : digests.model.values, name);
     digests_clear(&digests);
     return ok;
 }

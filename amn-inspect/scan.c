@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "cli/progress.h"
 #include "command/operands.h"
+#include "model/checkpoint.h"
 #include "model/index.h"
 #include "model/store.h"
 #include "report/scan_report.h"
@@ -63,7 +64,7 @@ report(struct scanning *scan, struct source *src, const char *file, enum named_b
     const struct cli *cli = scan->cli;
     struct scan_report r = { .file = file, .heading = naming == ALONE ? NULL : source_name(src), .human = cli_human(cli),
         .first = !scan->begun };
-    const struct pickles_callback callback = { scan_report_pickle, &r, scan->shards };
+    const struct pickles_callback callback = { .pickle = scan_report_pickle, .of = &r, .shards = scan->shards };
     struct pickles pickles;
     struct err written;
     err_init(&written);
@@ -193,7 +194,7 @@ static bool
 scan_directory(struct scanning *scan, const char *dir, struct err *err)
 {
     enum { DEPTH = 3 };         /* DIR/global_step10/zero/NAME */
-    scan->shards = model_is_checkpoint(dir);
+    scan->shards = checkpoint_is(dir);
     bool ok = scan_folder(scan, dir, DEPTH, err);
     scan->shards = false;
     return ok;

@@ -161,7 +161,7 @@ is_language(const struct recast_pair *p)
         "model.embed_tokens", "model.decoder." };
     bool is = false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        is = is || (p->n >= strlen(starts[i]) && memcmp(p->name, starts[i], strlen(starts[i])) == 0);
+        is = is || str_prefixed(p->name, p->n, starts[i]);
     return is;
 }
 
@@ -180,7 +180,7 @@ split_name(struct recast *r, struct recast_pair *p, struct err *err)
         return true;
     }
     p->flat = false;
-    p->tower = p->n > sizeof text - 1 && memcmp(p->name, text, sizeof text - 1) == 0;
+    p->tower = p->n > sizeof text - 1 && str_prefixed(p->name, p->n, text);
     return !single || !is_language(p) || name_fail(p, "it is of a language model, for which kohya and diffusers have no names", err);
 }
 

@@ -15,7 +15,7 @@ static bool
 single_begins(const struct recast_pair *p, const char *const starts[])
 {
     for (; *starts; starts++)
-        if (p->n >= strlen(*starts) && memcmp(p->name, *starts, strlen(*starts)) == 0)
+        if (str_prefixed(p->name, p->n, *starts))
             return true;
     return false;
 }

@@ -113,7 +113,7 @@ struct catalog_tiles {
     uint32_t file, first;       /* file: of such tensors; first: of the files with tiles, whose numbers are counted from there */
 };
 bool catalog_add_tiles(struct catalog *c, const struct catalog_tiles *tiles, struct err *err);
-/* Adds those of another catalog, whose files begin with number `first` in this one. */
+/* Adds the tiles of another catalog, whose files begin with number `first` in this one. */
 bool catalog_copy_tiles(struct catalog *c, const struct catalog *of, uint32_t first, struct err *err);
 /* Calls next(), from *i = 0 on. False for any tensor that lies in its file as a whole. */
 bool catalog_next_tile(const struct catalog *c, const struct tensor *t, uint64_t from, uint64_t to, size_t *i,

@@ -208,7 +208,7 @@ sum_candidate(struct loss_uniform *sum, const struct costs *costs, const struct 
     return true;
 }
 
-/* Counts the weights that a candidate was measured on. */
+/* Counts the weights for which a candidate was measured. */
 static size_t
 measured(const struct costs *costs, const struct job *job)
 {

@@ -69,24 +69,21 @@ find_joined(bool *joins, struct job *job, struct err *err)
     const struct command *cmd = job->cmd;
     const struct cli *cli = &cmd->cli;
     char shown[STR_SHOWN], *file = NULL;
-    bool can = !cli->fetch && (cli->noperands > 1 || cmd->adapters.n != 0);
-    for (size_t i = 0; can && i < cli->noperands; i++) {
-        if (!adapter_argument_add(&job->recast_from, cli->operands[i], err))
-            return false;
-        if (i == 0 && !adapter_in_directory(&file, job->recast_from.list[0].path, err))
-            return false;
-    }
-    if (file && cmd->adapters.n != 0)
-        err_set(err, ERR_USAGE, "%s is an adapter: to join adapters, give all of them without --adapter, as PATH or PATH:SCALE; to merge "
+    bool can = !cli->fetch && (cli->noperands > 1 || cmd->adapters.n != 0), ok = true;
+    for (size_t i = 0; ok && can && i < cli->noperands; i++)
+        ok = adapter_argument_add(&job->recast_from, cli->operands[i], err)
+            && (i != 0 || adapter_in_directory(&file, job->recast_from.list[0].path, err));
+    if (ok && file && cmd->adapters.n != 0)
+        ok = err_set(err, ERR_USAGE, "%s is an adapter: to join adapters, give all of them without --adapter, as PATH or PATH:SCALE; to merge "
             "them into a model, give the model, and --adapter for each", str_shown(shown, cli->operands[0], strlen(cli->operands[0])));
-    *joins = can && cli->noperands > 1 && (file || cmd->recast != RECAST_NONE);
-    if (*joins)
+    *joins = ok && can && cli->noperands > 1 && (file || cmd->recast != RECAST_NONE);
+    if (*joins) {
         job->adapter_file = file ? file : strdup(job->recast_from.list[0].path);
-    else
-        free(file);
-    if (!*joins)
-        adapter_arguments_clear(&job->recast_from);
-    return err->kind == ERR_NONE && (!*joins || job->adapter_file || err_memory(err, 0));
+        return job->adapter_file || err_memory(err, 0);
+    }
+    free(file);
+    adapter_arguments_clear(&job->recast_from);
+    return ok;
 }
 
 bool

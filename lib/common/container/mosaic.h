@@ -45,7 +45,7 @@ bool mosaic_add(struct mosaic *m, const struct mosaic_tile *tile, struct err *er
 /* Ends it. Of tiles with the same box the first counts. Fails with ERR_MALFORMED unless the tiles fill the tensor without overlap. */
 bool mosaic_end(struct mosaic *m, struct err *err);
 
-/* Adds the tensors to the catalog, as those of file n, and makes their source, which comes after the n files that it borrows. The
+/* Adds the tensors to the catalog, as tensors of file n, and makes their source, which comes after the n files that it borrows. The
  * source then owns the mosaic. */
 bool mosaic_source(struct source **src, struct mosaic *m, struct source *const *files, uint32_t n, const char *shown,
     struct err *err);

@@ -380,7 +380,7 @@ put_strip(const struct encoding *e, const struct encode_run *run, const struct e
         run->kernels->transpose(y, l->pitch, words, lines * 4, places, lines, 4);
         return;
     }
-    for (size_t i = 0; i < rows; i += 2)        /* the bytes of a column's words are those of rows, two by two */
+    for (size_t i = 0; i < rows; i += 2)        /* two rows make the bytes of a column's words */
         join_nibbles(words + i / 2 * group, q + (i / 8 * 8 + awq_order[i % 8]) * group, q + (i / 8 * 8 + awq_order[i % 8 + 1]) * group,
             group, n->quark ? SIGNS | (uint64_t)SIGNS << 32 : 0);
     run->kernels->transpose(y, l->pitch, words, group, rows / 2, group, 1);

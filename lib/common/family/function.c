@@ -78,25 +78,25 @@ run_pow(struct function_call *c)
     return give_number(c, real_power(function_number_of(c, 0), function_number_of(c, 1)));
 }
 
-/* Returns the density of the normal distribution at x, |x| <= 30, by the series of exp(x^2 / 2): libm's last digit depends on it. */
+/* Returns the density of the normal distribution at x. */
 static double
 normal_density(double x)
 {
-    double y = x * x / 2, term = 1, sum = 1;
-    for (unsigned n = 1; n < 2000; n++)
-        sum += term *= y / n;
-    return 1 / (sum * sqrt(2 * M_PI));
+    return real_power(M_E, -x * x / 2) / sqrt(2 * M_PI);
 }
 
 /* Returns the probability that a normally distributed number is below x. Series: x + x^3 / 3 + x^5 / (3 * 5) + ... */
 static double
 normal_below(double x)
 {
-    double term = x, sum = x;
-    if (x > 30 || x < -30)
+    double term = x, sum = x, was = 0;
+    if (x > 9 || x < -9)        /* the rest is less than half the last bit of 1 */
         return x > 0;
-    for (unsigned n = 1; n < 2000; n++)
-        sum += term *= x * x / (2 * n + 1);
+    for (unsigned n = 1; sum != was && n < 1000; n++) {
+        was = sum;
+        term *= x * x / (2 * n + 1);
+        sum += term;
+    }
     return 0.5 + normal_density(x) * sum;
 }
 

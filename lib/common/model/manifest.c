@@ -217,9 +217,18 @@ static const struct model_head *
 find_head(const char *p, size_t n)
 {
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        if (n > strlen(heads[i].text) && memcmp(p, heads[i].text, strlen(heads[i].text)) == 0)
+        if (str_prefixed(p, n, heads[i].text))
             return &heads[i];
     return NULL;
+}
+
+const char *
+manifest_model_head(bool stored, enum dtype to)
+{
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (heads[i].stored == stored && (stored || heads[i].to == to))
+            return heads[i].text;
+    return heads[0].text;
 }
 
 /* Reads a line of amn hash: AMN-VALUES (NAME) = DIGEST, or another of the heads. */

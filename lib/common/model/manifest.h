@@ -8,6 +8,10 @@
 #include "base/table.h"
 #include "catalog/tensor.h"
 
+/* Returns how a line of amn hash begins, before the name of the model: "AMN-VALUES-BF16 (". `to`: the type that values were rounded to,
+ * BF16 or F16; F32: none. */
+const char *manifest_model_head(bool stored, enum dtype to);
+
 /* One line. Names are as in JSON: a byte that is not UTF-8 is the text \xHH. */
 struct manifest_entry {
     char *name, *shape;                 /* of the stored tensor; shape as "2,3"; owned */

@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "model/checkpoint.h"
 #include "model/configs.h"
 #include "model/candidates.h"
 #include "base/folder.h"
@@ -375,27 +376,6 @@ find_sharded(struct model *m, const struct candidates *in, const char *dir, stru
         || err_in_file(err, str_shown(shown, dir, strlen(dir)));
 }
 
-/* Finds the directory with config.json and its like: the one that was given, or huggingface/ in it. */
-static char *
-checkpoint_folder(struct model *m, const char *dir, struct err *err)
-{
-    struct str path = { 0 };
-    str_format(&path, "%s/huggingface/config.json", dir);
-    char *inner = NULL, *outer = folder_path(dir, strlen(dir), "config.json", err);
-    bool out = true, in = false;
-    bool ok = (!path.failed || err_memory(err, path.room)) && outer && small_file_exists(&out, outer, &m->inputs, err)
-        && (out || small_file_exists(&in, path.p, &m->inputs, err));
-    if (ok && in)
-        inner = strndup(path.p, strlen(path.p) - strlen("/config.json"));
-    else if (ok)
-        inner = strdup(dir);
-    free(outer);
-    str_clear(&path);
-    if (ok && !inner)
-        err_memory(err, strlen(dir));
-    return inner;
-}
-
 static bool
 open_checkpoint(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
@@ -415,41 +395,13 @@ open_checkpoint(struct model *m, const char *dir, const struct model_options *op
     s->src = NULL;
     s->nsrc = 0;
     m->container = &container_sharded;
-    char *folder = checkpoint_folder(m, dir, err), *path = NULL;
+    char *folder = checkpoint_folder(&m->inputs, dir, err), *path = NULL;
     if (folder)
         path = folder_path(folder, strlen(folder), "config.json", err);
     ok = path && catalog_seal(m->catalog, err) && keep_folder(m, folder, strlen(folder), err) && add_configs(m, path, options, err);
     free(folder);
     free(path);
     return ok;
-}
-
-bool
-model_is_checkpoint(const char *dir)
-{
-    struct sharded *found = NULL;
-    struct err ignored;
-    err_init(&ignored);
-    bool is = !sharded_find(&found, dir, &ignored) || found;
-    sharded_free(found);
-    return is;
-}
-
-/* Fails if all tensors of the model are empty, as a trainer writes them that keeps the weights in the checkpoint beside it. */
-static bool
-check_partitioned(const struct model *m, const char *dir, struct err *err)
-{
-    struct sharded *found = NULL;
-    struct err ignored;
-    err_init(&ignored);
-    for (size_t i = 0; i < catalog_count(m->catalog); i++)
-        if (catalog_at(m->catalog, i)->extent.nbytes != 0)
-            return true;
-    if (catalog_count(m->catalog) != 0 && sharded_find(&found, dir, &ignored) && found)
-        err_set(err, ERR_UNSUPPORTED, "the tensors of the model are empty, because the weights are in the checkpoint beside it: give "
-            "that directory: %s", found->dir);
-    sharded_free(found);
-    return err->kind == ERR_NONE;
 }
 
 /* Opens the model file of a directory. Warns of other models in it and of missing shards. */
@@ -477,7 +429,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
             " this shard is read", catalog_facts_of(m->catalog)->shards);
     free(path);
     candidates_clear(&in);
-    return ok && check_partitioned(m, dir, err);
+    return ok && checkpoint_check_empty(m->catalog, dir, err);
 }
 
 /* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */

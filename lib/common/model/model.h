@@ -58,9 +58,6 @@ bool model_seal(const struct model *m, const char *advice, struct err *err);
  * that ends within 1 MiB of its header is checked to its end before any output is produced. */
 bool model_complete(struct model *m, struct err *err);
 
-/* Returns true if a directory holds the checkpoint of a training job; also if it cannot be read. */
-bool model_is_checkpoint(const char *dir);
-
 /* Returns true if the option `hf` gave the tensors the names of Hugging Face. */
 bool model_has_hf_names(const struct model *m);
 

@@ -128,7 +128,7 @@ add_size_tiles(const struct loss_page *p)
     html_tile_end(out);
 }
 
-/* Returns the plain mix whose size is nearest to that of the weights, or NULL. */
+/* Returns the plain mix whose size is nearest to the size of the weights, or NULL. */
 static const struct loss_uniform *
 nearest_plain(const struct loss_page *p)
 {
@@ -210,7 +210,7 @@ add_schemes(const struct loss_page *p)
     str_text(&p->page->text, "</section>\n");
 }
 
-/* Compares the mix with each of its candidates alone, and with those of llama-quantize. */
+/* Compares the mix with each of its candidates alone, and with the mixes of llama-quantize. */
 static void
 add_uniform(const struct loss_page *p)
 {

@@ -49,8 +49,10 @@ open_archive(struct scanner *s, uint64_t at, struct source **inner, const char *
         struct err why;
         err_init(&why);
         uint64_t from = num_max(end, at + END_RECORD) - END_RECORD + (end != at);
-        if (!find_end(s->src, from, &end, buf, s->err) || end == 0)
-            return s->err->kind == ERR_NONE;
+        if (!find_end(s->src, from, &end, buf, s->err))
+            return false;
+        if (end == 0)
+            return true;
         if (!source_within(inner, s->src, at, end - at, name, s->err))
             return false;
         bool ok = zip_read(&zip, *inner, &budget, &why);

@@ -14,8 +14,8 @@ struct made_bytes {
     void *of;                   /* owned by the source once it is made */
 };
 
-/* Makes a seekable source of `size` bytes. Copies `made` and `shown`, the name in messages. Fails with ERR_MEMORY; `of` is then still the caller's. The caller
- * closes it. */
+/* Makes a seekable source of `size` bytes. Copies `made` and `shown`, the name in messages. Fails with ERR_MEMORY; the caller then
+ * frees `of`. The caller closes the source. */
 bool source_of_made(struct source **src, const struct made_bytes *made, uint64_t size, const char *shown, struct err *err);
 
 #endif

@@ -253,7 +253,7 @@ dcp_nbytes(const struct dcp *d, const struct dcp_key *key)
 
 /* --- the checkpoint */
 
-/* Checks that all files of the selected chunks are there, and warns of files that no tensor is in. */
+/* Checks that all files of the selected chunks are there, and warns of files without a tensor. */
 static bool
 check_files(struct dcp *d)
 {

@@ -59,26 +59,29 @@ find_chunks(struct dcp_tensor *t, const struct pickle *k, const struct pickle_va
 
 /* --- tensors */
 
-static const char *
+/* Finds the type of a tensor, and copies the name of one that amn does not know. */
+static bool
 find_type(struct dcp *d, struct dcp_tensor *t, const struct pickle *k, const struct pickle_value *properties)
 {
     const struct pickle_value *state = NULL, *type;
-    char shown[PICKLE_SHOWN];
+    char shown[PICKLE_SHOWN], *copy;
+    t->bad = "it has no type";
     if (properties)
         state = object_state(k, properties);
     if (!state || state->kind != PICKLE_TUPLE || state->n < 5)
-        return "it has no type";
+        return true;
     type = state->of.item[0];
     if (type->kind != PICKLE_GLOBAL || type->of.name->facts.role != GLOBAL_DTYPE)
-        return "it has no type";
+        return true;
+    t->bad = NULL;
     t->type = type->of.name->facts.type;
-    if (t->type->dtype == DTYPE_UNKNOWN) {
-        pickle_shown(shown, type);
-        char *copy = catalog_alloc(d->s->catalog, strlen(shown) + 1, d->err);
-        if (copy)
-            t->unknown = strcpy(copy, shown);
-    }
-    return NULL;
+    if (t->type->dtype != DTYPE_UNKNOWN)
+        return true;
+    pickle_shown(shown, type);
+    copy = catalog_alloc(d->s->catalog, strlen(shown) + 1, d->err);
+    if (copy)
+        t->unknown = strcpy(copy, shown);
+    return copy != NULL;
 }
 
 static bool
@@ -89,13 +92,13 @@ take_tensor(struct dcp *d, const struct pickle *k, const struct pickle_value *me
     struct dcp_tensor t = { 0 };
     if (!size || !object_counts(k, size, shape, &t.rank))
         t.bad = "it has no size or no chunks";
-    if (!t.bad)
-        t.bad = find_type(d, &t, k, object_attribute(k, meta, "properties"));
+    if (!t.bad && !find_type(d, &t, k, object_attribute(k, meta, "properties")))
+        return false;
     if (!t.bad)
         t.bad = find_chunks(&t, k, object_attribute(k, meta, "chunks"));
     t.shape = d->nwords;
     struct dcp_tensor *list = NULL;
-    if (d->err->kind == ERR_NONE && (t.bad || add_words(d, shape, t.rank)))
+    if (t.bad || add_words(d, shape, t.rank))
         list = array_grow(d->tensor, d->ntensors, &d->room_tensors, sizeof *list, d->err);
     if (!list)
         return false;
@@ -121,7 +124,7 @@ dcp_file_find(const struct dcp *d, const char *name, uint32_t *file)
     return table_find(&d->by_name, name_of_file, d, name, strlen(name), file);
 }
 
-/* Numbers the file of a chunk; DCP_NO_FILE if its name is not that of a file in the directory. */
+/* Numbers the file of a chunk; DCP_NO_FILE if no file of the directory can have this name. */
 static bool
 number_file(struct dcp *d, const struct pickle_value *path, uint32_t *file)
 {

@@ -57,7 +57,7 @@ sharded_describe(struct sharded *s, struct err *err)
     return true;
 }
 
-/* Names of files of ranks, and how many directories below that of the checkpoint they are. */
+/* Names of files of ranks, and how many directories below the checkpoint they are. */
 static const struct {
     const char *begin, *end;
     unsigned below;

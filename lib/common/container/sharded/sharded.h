@@ -38,7 +38,7 @@ struct sharded {
  * ERR_UNSUPPORTED, or ERR_USAGE if there are several. */
 bool sharded_find(struct sharded **s, const char *dir, struct err *err);
 
-/* Opens its files and adds all tensors to the catalog, as those of file s->nsrc, and what it is to the catalog's facts. Then sets
+/* Opens its files and adds all tensors to the catalog, as tensors of file s->nsrc, and what it is to the catalog's facts. Then sets
  * *made to the source of that file. */
 bool sharded_read(struct sharded *s, struct source **made, struct catalog *catalog, const struct container_options *how,
     struct inputs *inputs, struct err *err);

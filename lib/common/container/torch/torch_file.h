@@ -31,7 +31,7 @@ bool torch_file_open(struct torch_file *f, struct source *src, const struct cont
     struct err *err);
 void torch_file_clear(struct torch_file *f);
 
-/* Runs the bare pickle p[0..n), which must end there, with a taker or NULL. Likewise. */
+/* Runs the bare pickle p[0..n), which must end there, with a taker or NULL. Call torch_file_clear() even after a failure. */
 bool torch_file_bare(struct torch_file *f, const uint8_t *p, size_t n, const struct container_options *how,
     const struct pickle_taker *taker, struct budget *budget, struct err *err);
 
