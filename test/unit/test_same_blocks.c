@@ -12,8 +12,7 @@
 #include "kernel/bnb_maps.h"
 #include "kernel/kernels.h"
 #include "kernel/rounded.h"
-#include "kernel/same_mx.h"
-#include "kernel/same_nf4.h"
+#include "kernel/same_floats.h"
 #include "sets.h"
 
 enum { BLOCKS = 9, MOST = 128 * BLOCKS };

@@ -4,7 +4,7 @@
 #define ENCODE_SOLVE_NVFP4_COPY_H
 
 #include "encode/solve_mx.h"
-#include "kernel/same_nvfp4.h"
+#include "kernel/same_floats.h"
 
 /* Scales, numbered so that values do not fall as the number grows. lo > hi: none. */
 struct solve_nvfp4_run {

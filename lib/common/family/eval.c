@@ -179,6 +179,8 @@ operate(json_t **value, enum node_kind kind, json_t *a, json_t *b, struct scope 
     return ok;
 }
 
+static bool expr_node_value(json_t **value, const struct expr *e, uint32_t node, struct scope *scope, uint64_t b, struct err *err);
+
 static bool
 call(json_t **value, const struct expr *e, const struct expr_node *node, struct scope *scope, uint64_t b, struct err *err)
 {
@@ -254,7 +256,7 @@ node_value(json_t **value, const struct expr *e, const struct expr_node *node, s
     return operate(value, node->kind, left, right, scope, err);
 }
 
-bool
+static bool
 expr_node_value(json_t **value, const struct expr *e, uint32_t node, struct scope *scope, uint64_t b, struct err *err)
 {
     *value = NULL;

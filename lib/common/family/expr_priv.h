@@ -47,9 +47,6 @@ const char *expr_function_arguments(uint32_t function, unsigned *fewest, unsigne
 bool expr_call(json_t **value, uint32_t function, json_t *const *arg, size_t n, struct scope *scope, uint64_t b,
     struct err *err);
 
-/* Evaluates a node. */
-bool expr_node_value(json_t **value, const struct expr *e, uint32_t node, struct scope *scope, uint64_t b, struct err *err);
-
 /* Returns true if a name without dots is a built-in, or the object of built-ins such as rope.X. */
 bool scope_is_builtin(const char *name);
 

@@ -236,9 +236,6 @@ bool family_read(struct model_family **family, const char *file, const char *tex
     struct err *err);
 void family_free(struct model_family *family);          /* accepts NULL */
 
-/* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
-bool family_open(struct model_family **family, const char *path, struct err *err);
-
 /* Reads the family of an argument: a file, or the name or a class of a built-in one unless there is such a file. */
 bool family_given(struct model_family **family, const char *arg, struct err *err);
 bool family_is_builtin(const char *arg);

@@ -72,7 +72,8 @@ family_take_arch(struct model_family *family, const char *arch, size_t n)
             family->arch = family->variants.at[i].arch;
 }
 
-bool
+/* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
+static bool
 family_open(struct model_family **family, const char *path, struct err *err)
 {
     struct open_files *files = calloc(1, sizeof *files);

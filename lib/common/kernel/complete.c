@@ -17,7 +17,7 @@
 #include "kernel/int8_row.h"
 #include "kernel/lowrank.h"
 #include "kernel/same.h"
-#include "kernel/same_nf4.h"
+#include "kernel/same_floats.h"
 
 #if defined(__x86_64__)
 #include "kernel/x86/x86.h"

@@ -1,4 +1,4 @@
-#include "kernel/same_mx.h"
+#include "kernel/same_floats.h"
 
 #include <limits.h>
 

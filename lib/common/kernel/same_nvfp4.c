@@ -1,4 +1,4 @@
-#include "kernel/same_nvfp4.h"
+#include "kernel/same_floats.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "report/gguf_facts.h"
-#include "report/meta_json.h"
+#include "report/meta.h"
 #include "report/summary.h"
 
 /* Adds the phrase that `add` makes of the summary; null if it is empty or nothing is quantized. */

@@ -4,7 +4,7 @@
 
 #include "report/gguf_facts.h"
 #include "report/inspect.h"
-#include "report/meta_shown.h"
+#include "report/meta.h"
 #include "report/summary.h"
 
 enum { VALUE_WIDTH = 80 - PAGE_LABEL_WIDTH, DTYPE_ROWS = 12 };

@@ -1,4 +1,4 @@
-#include "report/meta_json.h"
+#include "report/meta.h"
 
 enum { SHORT_ARRAY = 16, HEAD = 8 };
 

@@ -1,4 +1,4 @@
-#include "report/meta_shown.h"
+#include "report/meta.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -60,9 +60,6 @@ struct scan_machine {
 /* Counts an oddity at the current opcode. */
 void scan_odd(struct scan_machine *m, enum pickle_oddity which);
 
-/* Notes that Python fails at this opcode. */
-void scan_fatal(struct scan_machine *m);
-
 /* Pushes an item. Beyond the limit the stack is dropped, which is reported once. */
 bool scan_push(struct scan_machine *m, struct item item);
 bool scan_push_kind(struct scan_machine *m, enum scan_kind kind, uint64_t depth);

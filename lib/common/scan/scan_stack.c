@@ -6,19 +6,20 @@
 #include "base/array.h"
 #include "base/num.h"
 
+/* Notes that Python fails at this opcode. */
+static void
+scan_fatal(struct scan_machine *m)
+{
+    if (m->scan->fatal == UINT64_MAX)
+        m->scan->fatal = m->at;
+}
+
 void
 scan_odd(struct scan_machine *m, enum pickle_oddity which)
 {
     pickle_scan_odd(m->scan, which, m->at);
     if (which == ODD_UNDERFLOW || which == ODD_NO_MARK || which == ODD_MEMO_UNSET)
         scan_fatal(m);
-}
-
-void
-scan_fatal(struct scan_machine *m)
-{
-    if (m->scan->fatal == UINT64_MAX)
-        m->scan->fatal = m->at;
 }
 
 /* --- the stack ------------------------------------------------------------------------------------------- */

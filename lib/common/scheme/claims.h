@@ -46,7 +46,7 @@ struct claims {
     struct grids grids;
     struct left_name *left;             /* nleft names that only quantizers use */
     size_t nleft;
-    struct weight **sorted;             /* the weights by their names, once all are claimed (siblings.h); owned */
+    struct weight **sorted;             /* the weights by their names, once all are claimed (siblings.c); owned */
     char *scratch;                      /* buffer in which names are built */
     size_t longest;                     /* bytes of the longest name in the model; scratch has CLAIMS_MORE more */
     bool shares;                        /* the weight being claimed shares a companion with another */

@@ -1,10 +1,9 @@
-#include "scheme/described.h"
+#include "scheme/roles_priv.h"
 
 #include <stdio.h>
 
 #include "base/str.h"
 #include "scheme/fp8.h"
-#include "scheme/roles_priv.h"
 #include "scheme/table.h"
 
 /* One member: the tensor it names, and the word for it. */

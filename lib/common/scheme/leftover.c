@@ -1,11 +1,10 @@
-#include "scheme/leftover.h"
+#include "scheme/roles_priv.h"
 
 #include <limits.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "scheme/fp8.h"
-#include "scheme/siblings.h"
 #include "scheme/table.h"
 
 /* Returns the companions that a row needs and the module lacks, and the first of them in *lack. An alias is as good. */

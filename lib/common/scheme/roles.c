@@ -9,16 +9,11 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
-#include "scheme/described.h"
 #include "scheme/fp8.h"
-#include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
-#include "scheme/rotation.h"
-#include "scheme/siblings.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
-#include "scheme/unclaimed.h"
 
 /* Lets one scheme claim its weights. `types`: one for each tensor, since a model has many and most schemes take few. */
 static bool

@@ -10,7 +10,7 @@ struct roles;
 enum { ROLES_ALLOWED = 16 };
 struct roles_options {
     const char *scheme;                 /* the code of the scheme that ambiguous weights have, or NULL; borrowed */
-    const char *const *allowed;         /* globs of tensors that may be beside quantized weights (siblings.h); borrowed */
+    const char *const *allowed;         /* globs of tensors that may be beside quantized weights (siblings.c); borrowed */
     size_t nallowed;                    /* at most ROLES_ALLOWED */
 };
 

@@ -1,7 +1,7 @@
 /* Sources: PrismML's llama.cpp, which rotates activations if a GGUF file has keys prism.hadamard.*; compressed-tensors
  * transform/transform_config.py, which fuses some transforms into weights and applies others to
  * activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
-#include "scheme/rotation.h"
+#include "scheme/roles_priv.h"
 
 #include "base/str.h"
 

@@ -26,7 +26,7 @@ struct scheme;
 struct delta;
 struct weight;
 
-/* Why a weight is not decoded although its scheme is (siblings.h, declared.h). */
+/* Why a weight is not decoded although its scheme is (siblings.c, declared.h). */
 struct doubt {
     bool (*refuse)(const struct weight *w, struct err *err);    /* fails with ERR_UNSUPPORTED */
     const struct tensor *tensor;                                /* which raises it; borrowed */

@@ -1,4 +1,4 @@
-#include "scheme/siblings.h"
+#include "scheme/roles_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,6 @@
 #include "base/matcher.h"
 #include "base/str.h"
 #include "scheme/fp8.h"
-#include "scheme/roles_priv.h"
 #include "scheme/table.h"
 #include "scheme/zeros.h"
 
@@ -243,7 +242,7 @@ examine(struct claims *c, const struct sibling *s, struct siblings_found *found,
     struct part_name ignored;
     if (is_parameter(s) || is_lora(s) || (cast && s->joined && !names_scale(s)))
         return true;
-    if (cast && claims_left(c, s->t, &ignored))         /* parts of a quantized weight whose scale is missing: leftover.h */
+    if (cast && claims_left(c, s->t, &ignored))         /* parts of a quantized weight whose scale is missing: leftover.c */
         return true;
     if (!idle && !is_zero_offset(c, s, &zero, err))
         return false;

@@ -14,7 +14,9 @@ swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks)
     return num_align(&grid[0], rows, TILE_ROWS) && num_align(&grid[1], blocks, TILE_BLOCKS);
 }
 
-enum grid_kind
+/* Derives the order from the shape of a scale, for codes with `blocks` blocks a row. Dimensions before the last two are
+ * experts, each with its own grid. */
+static enum grid_kind
 swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks)
 {
     uint32_t rank = codes->rank;

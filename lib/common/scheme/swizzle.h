@@ -31,10 +31,6 @@ swizzle_span(uint64_t from, uint64_t to)
     return (struct span){ .at = from / TILE * TILE, .len = (to / TILE + 1 - from / TILE) * TILE };
 }
 
-/* Derives the order from the shape of a scale, for codes with `blocks` blocks a row. Dimensions before the last two are
- * experts, each with its own grid. */
-enum grid_kind swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks);
-
 /* Looks at all unmarked weights once. */
 struct grids swizzle_survey(const struct claims *c);
 

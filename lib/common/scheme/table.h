@@ -31,7 +31,7 @@ enum presence {
                                  * both exist */
 };
 
-/* How to treat a tensor of this name that no weight claims (leftover.h). */
+/* How to treat a tensor of this name that no weight claims (leftover.c). */
 enum left {
     LEFT_ITSELF,                /* plain: other software uses the name too */
     LEFT_SCALES,                /* from a quantizer, but harmless beside a float weight */
@@ -155,7 +155,7 @@ struct left_name {
 enum { LEFT_NAMES = 96 };
 size_t table_left_names(struct left_name names[LEFT_NAMES]);
 
-/* Companions that any weight may have, because they do not alter it (siblings.h). Ends with an entry without a name. */
+/* Companions that any weight may have, because they do not alter it (siblings.c). Ends with an entry without a name. */
 extern const struct companion table_idle[];
 
 /* Returns true if a tensor has such a name. */

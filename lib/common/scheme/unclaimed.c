@@ -1,4 +1,4 @@
-#include "scheme/unclaimed.h"
+#include "scheme/roles_priv.h"
 
 #include <ctype.h>
 #include <stdio.h>
