@@ -525,7 +525,6 @@ run(struct job *job, struct err *err)
     catalog_free(job->nothing);
     free(job->adapter_file);
     adapter_arguments_clear(&job->recast_from);
-    importance_clear(&job->reduction.importance);
     model_clear(&job->model);
     fetch_free(fetch);
     return ok;
@@ -567,6 +566,7 @@ end(struct command *cmd, struct job *job, bool ok, const struct err *err)
         status = cli_fail(&cmd->cli, err);
     cmd->cli.members = NULL;
     exact_job_clear(&job->exact);
+    reduction_end(&job->reduction);
     return status;
 }
 

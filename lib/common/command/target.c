@@ -470,7 +470,8 @@ command_settle(struct job *job, struct err *err)
     const struct cli *cli = &job->cmd->cli;
     bool given[CLI_KEYS];
     memcpy(given, cli->given, sizeof given);
-    if (!check_operands(job->cmd, err) || !check_written(job->cmd, err) || !check_own(job->cmd, err))
+    if (!reduction_begin(&job->reduction, err) || !check_operands(job->cmd, err) || !check_written(job->cmd, err)
+        || !check_own(job->cmd, err))
         return false;
     settle_output(job, given);
     if (job->cmd->in_place && !settle_in_place(job, err))

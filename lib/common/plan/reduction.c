@@ -18,7 +18,6 @@ reduction_clear(struct reduction *r)
 {
     reduction_clear_rules(r);
     naming_clear(&r->which);
-    importance_clear(&r->importance);
     *r = (struct reduction){ 0 };
 }
 
@@ -31,14 +30,14 @@ reduction_meet(const struct reduction *r, const struct choice *choice, struct er
 /* --- eligible tensors */
 
 static bool
-has_word(const struct tensor *t, const char *word)
+name_contains(const struct tensor *t, const char *word)
 {
     return memmem(t->name, t->name_len, word, strlen(word)) != NULL;
 }
 
 /* Returns true if `word` is one of the dotted components of a name. */
 static bool
-has_part(const struct tensor *t, const char *word)
+name_has_part(const struct tensor *t, const char *word)
 {
     size_t n = strlen(word);
     for (const char *p = t->name, *end = t->name + t->name_len; p + n <= end; p++)
@@ -50,7 +49,7 @@ has_part(const struct tensor *t, const char *word)
 bool
 reduction_is_stack(const struct tensor *t)
 {
-    return t->shape.rank == 3 && has_part(t, "experts") && dtype_is_float(t->dtype) && shape_dim(&t->shape, 1) >= LEAST
+    return t->shape.rank == 3 && name_has_part(t, "experts") && dtype_is_float(t->dtype) && shape_dim(&t->shape, 1) >= LEAST
         && shape_dim(&t->shape, 2) >= LEAST;
 }
 
@@ -62,13 +61,13 @@ spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
     bool stack = e->loaders.stacks && reduction_is_stack(t);
     if (!stack && !str_strip(t->name, &n, "weight"))
         return "not named .weight";
-    if (has_word(t, "norm") || has_part(t, "ln_1") || has_part(t, "ln_2") || has_part(t, "ln_f"))
+    if (name_contains(t, "norm") || name_has_part(t, "ln_1") || name_has_part(t, "ln_2") || name_has_part(t, "ln_f"))
         return "a norm";
-    if (has_word(t, "embed") || has_part(t, "wte") || has_part(t, "wpe") || has_word(t, "embd"))
+    if (name_contains(t, "embed") || name_has_part(t, "wte") || name_has_part(t, "wpe") || name_contains(t, "embd"))
         return "an embedding";
-    if (has_part(t, "lm_head") || has_part(t, "output"))
+    if (name_has_part(t, "lm_head") || name_has_part(t, "output"))
         return "the head";
-    if (has_part(t, "gate") || has_part(t, "router") || has_word(t, "ffn_gate_inp"))
+    if (name_has_part(t, "gate") || name_has_part(t, "router") || name_contains(t, "ffn_gate_inp"))
         return "a router";
     if (shape_dim(&t->shape, t->shape.rank - 2) < LEAST || cols < LEAST)
         return "too small";
@@ -87,7 +86,7 @@ reduction_look(struct reduction_one *one, bool *stays, const struct reduction *r
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
     *stays = true;
-    if (!reduction_find_rule(&one->rule, r, one->chosen, err))
+    if (!reduction_find_rule(&one->ruling, r, one->chosen, err))
         return false;
     if (!dtype_is_float(t->dtype))
         return true;
@@ -101,7 +100,7 @@ reduction_look(struct reduction_one *one, bool *stays, const struct reduction *r
     one->rows = numel / one->cols;
     if (!naming_selects(&r->which, one->chosen))
         return *why = "not selected", true;
-    if (!one->rule && !naming_includes(&r->which))
+    if (!one->ruling && !naming_includes(&r->which))
         *why = model ? mix_exempts(model, t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
     *stays = *why;
     return true;
@@ -129,20 +128,19 @@ static void
 decide(struct reduction_one *one, const struct reduction *r, const struct mix_model *model, struct mix_state *mix)
 {
     const struct encoder *e;
-    enum dtype plain = DTYPE_UNKNOWN;
-    if (one->rule)
-        e = reduction_rule_encoder(one->rule, &plain);
+    if (one->ruling)
+        e = one->ruling->encoder;
     else if (r->assigned)
         e = r->assigned[one->place];
     else
         e = r->encoder;
-    if (!e && one->rule) {
-        one->chosen->dtype = plain;
+    if (!e && one->ruling) {
+        one->chosen->dtype = one->ruling->plain;
         one->cast = true;
     } else if (!e || e->held != KEEPS_BLOCKS || r->uniform || r->assigned)
         one->encoder = e;
     else
-        take_type(one, model, mix && !one->rule ? mix_type(mix, &one->t) : e->type);
+        take_type(one, model, mix && !one->ruling ? mix_type(mix, &one->t) : e->type);
     if (model->image && one->encoder && chosen_is_quantized(one->chosen))       /* a dequantized value is rounded once */
         one->chosen->dtype = one->t.dtype = DTYPE_F32;
 }
@@ -388,13 +386,13 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
         ok = reduction_look(&list[i], &stays, r, keyed ? &model : NULL, err);
         if (ok && !stays) {
             decide(&list[i], r, &model, mixed ? &state : NULL);
-            if (mixed && !list[i].rule)
+            if (mixed && !list[i].ruling)
                 list[i].chosen->rule = state.rule;
             else
                 list[i].chosen->rule = NULL;
-            if (list[i].rule)
-                reduction_rule_works(list[i].rule);
-            choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
+            if (list[i].ruling)
+                list[i].ruling->works = true;
+            choice->mix = list[i].ruling || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         reduction_keep(&list[i], r, choice);
         ok = ok && (!list[i].encoder || reduction_encode(&list[i], r, NULL, memory, err));

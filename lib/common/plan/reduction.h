@@ -6,15 +6,18 @@
 #include "plan/naming.h"
 
 struct reduction_rule;
+struct reduction_ruling;
 
-/* Zeroed: nothing is quantized. Clear with reduction_clear(). */
+/* Zeroed: nothing is quantized. What the user says is cleared with reduction_clear(). A job begins with a copy of it, to which
+ * reduction_begin() adds what the job decides. */
 struct reduction {
     const struct encoder *encoder;      /* used where no rule applies; NULL: quantize nothing */
     struct encode_options how;
     struct naming which;                /* the user's globs: the tensors that are changed, quantized or not; owned */
-    struct reduction_rule *rules;       /* nrules; the first match applies; owned */
+    struct reduction_rule *rules;       /* nrules; the first match applies; owned by what the user says */
     size_t nrules, rules_room;
-    struct importance importance;       /* owned */
+    struct reduction_ruling *rulings;   /* what a job decides about each rule; owned by the job */
+    struct importance importance;       /* owned by the job */
     bool pure;                          /* use one scheme for every float matrix; with a mix, for those that the mix covers */
     bool apart;                         /* give weights that loaders fuse separate scales */
     bool uniform;                       /* use one scheme for all eligible weights */
@@ -28,6 +31,10 @@ struct reduction {
 /* Adds a rule REGEX=SCHEME: tensors in whose names the POSIX extended expression matches are quantized as SCHEME, or
  * converted if it is f32, f16 or bf16. `text` is borrowed. ERR_USAGE. */
 bool reduction_rule(struct reduction *r, const char *text, struct err *err);
+
+/* Adds the rulings to a copy of what the user says, which must outlive it. Clear it with reduction_end(). */
+bool reduction_begin(struct reduction *r, struct err *err);
+void reduction_end(struct reduction *r);
 
 /* Looks up the encoders that the rules name, for the container of r->encoder. ERR_USAGE. */
 bool reduction_settle(struct reduction *r, struct err *err);

@@ -10,7 +10,7 @@ struct reduction_one {
     struct chosen *chosen;
     struct tensor t;
     uint64_t rows, cols;
-    struct reduction_rule *rule;
+    struct reduction_ruling *ruling;    /* of the first rule that matches, or NULL */
     const struct encoder *encoder;      /* or NULL: do not encode */
     bool cast;                          /* becomes plain: f32, f16 or bf16 */
     const char *misfit;                 /* why its shape does not fit the scheme, or NULL */
@@ -23,14 +23,18 @@ bool reduction_is_stack(const struct tensor *t);
 
 /* --- reduction_rules.c */
 
+/* What a job decides about a rule. */
+struct reduction_ruling {
+    const struct reduction_rule *rule;  /* borrowed */
+    bool matches;                       /* some tensor, */
+    bool stored;                        /* by its name in the input */
+    bool works;                         /* decides the type of a tensor */
+    const struct encoder *encoder;      /* or NULL, and: */
+    enum dtype plain;                   /* the type that it gives a tensor */
+};
+
 /* Finds the first rule that matches an entry, or NULL. Fails with ERR_MEMORY. */
-bool reduction_find_rule(struct reduction_rule **rule, const struct reduction *r, const struct chosen *c, struct err *err);
-
-/* Returns the encoder of a rule, or NULL and sets *plain to the type that it gives a tensor. */
-const struct encoder *reduction_rule_encoder(const struct reduction_rule *rule, enum dtype *plain);
-
-/* Notes that a rule decides the type of a tensor. */
-void reduction_rule_works(struct reduction_rule *rule);
+bool reduction_find_rule(struct reduction_ruling **ruling, const struct reduction *r, const struct chosen *c, struct err *err);
 
 /* Decides which names each rule sees: the names of the output or, if it matches none of them, the names of the input. */
 bool reduction_meet_rules(const struct reduction *r, const struct choice *choice, struct err *err);

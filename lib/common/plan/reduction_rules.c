@@ -11,11 +11,6 @@ struct reduction_rule {
     regex_t re;
     const char *scheme;
     const char *text;                   /* REGEX=SCHEME, as typed; borrowed */
-    bool matches;                       /* some tensor, */
-    bool stored;                        /* by its name in the input */
-    bool works;                         /* decides the type of a tensor */
-    const struct encoder *encoder;      /* or NULL, and: */
-    enum dtype plain;
 };
 
 bool
@@ -46,26 +41,46 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
 }
 
 bool
+reduction_begin(struct reduction *r, struct err *err)
+{
+    r->rulings = calloc(r->nrules + 1, sizeof *r->rulings);
+    if (!r->rulings)
+        return err_memory(err, (r->nrules + 1) * sizeof *r->rulings);
+    for (size_t i = 0; i < r->nrules; i++)
+        r->rulings[i].rule = &r->rules[i];
+    return true;
+}
+
+void
+reduction_end(struct reduction *r)
+{
+    free(r->rulings);
+    importance_clear(&r->importance);
+    *r = (struct reduction){ 0 };
+}
+
+bool
 reduction_settle(struct reduction *r, struct err *err)
 {
     char shown[STR_SHOWN];
     bool fuses = r->encoder->loaders.fuses;
     for (size_t i = 0; i < r->nrules; i++) {
-        struct reduction_rule *rule = &r->rules[i];
+        const struct reduction_rule *rule = &r->rules[i];
+        struct reduction_ruling *ruling = &r->rulings[i];
         unsigned plain = 0;
         while (dtype_targets[plain] && strcasecmp(rule->scheme, dtype_targets[plain]) != 0)
             plain++;
         if (dtype_targets[plain]) {
-            rule->encoder = NULL;
-            rule->plain = dtype_target(plain);
+            ruling->encoder = NULL;
+            ruling->plain = dtype_target(plain);
         } else {
-            rule->encoder = encode_find(rule->scheme, r->encoder->held);
-            rule->plain = DTYPE_UNKNOWN;
+            ruling->encoder = encode_find(rule->scheme, r->encoder->held);
+            ruling->plain = DTYPE_UNKNOWN;
         }
-        if (!dtype_targets[plain] && (!rule->encoder || rule->encoder->held != r->encoder->held))
+        if (!dtype_targets[plain] && (!ruling->encoder || ruling->encoder->held != r->encoder->held))
             return err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a scheme that can share a file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
-        fuses = fuses || (rule->encoder && rule->encoder->loaders.fuses);
+        fuses = fuses || (ruling->encoder && ruling->encoder->loaders.fuses);
     }
     return !r->apart || fuses || err_set(err, ERR_USAGE, "--no-fuse has no effect: loaders fuse no scales of %s",
         r->encoder->label);
@@ -98,14 +113,14 @@ rule_matches(bool *matches, const struct reduction_rule *rule, const struct chos
 }
 
 bool
-reduction_find_rule(struct reduction_rule **rule, const struct reduction *r, const struct chosen *c, struct err *err)
+reduction_find_rule(struct reduction_ruling **ruling, const struct reduction *r, const struct chosen *c, struct err *err)
 {
-    *rule = NULL;
-    for (size_t i = 0; i < r->nrules && !*rule; i++) {
+    *ruling = NULL;
+    for (size_t i = 0; i < r->nrules && !*ruling; i++) {
         bool matches;
-        if (!rule_matches(&matches, &r->rules[i], c, r->rules[i].stored, err))
+        if (!rule_matches(&matches, &r->rules[i], c, r->rulings[i].stored, err))
             return false;
-        *rule = matches ? &r->rules[i] : NULL;
+        *ruling = matches ? &r->rulings[i] : NULL;
     }
     return true;
 }
@@ -114,12 +129,12 @@ bool
 reduction_meet_rules(const struct reduction *r, const struct choice *choice, struct err *err)
 {
     for (size_t k = 0; k < r->nrules; k++) {
-        struct reduction_rule *rule = &r->rules[k];
-        rule->matches = rule->works = false;
-        for (unsigned stored = 0; stored < 2 && !rule->matches; stored++) {
-            rule->stored = stored;
-            for (size_t i = 0; i < choice->n && !rule->matches; i++)
-                if (!rule_matches(&rule->matches, rule, &choice->list[i], stored, err))
+        struct reduction_ruling *ruling = &r->rulings[k];
+        ruling->matches = ruling->works = false;
+        for (unsigned stored = 0; stored < 2 && !ruling->matches; stored++) {
+            ruling->stored = stored;
+            for (size_t i = 0; i < choice->n && !ruling->matches; i++)
+                if (!rule_matches(&ruling->matches, ruling->rule, &choice->list[i], stored, err))
                     return false;
         }
     }
@@ -128,19 +143,20 @@ reduction_meet_rules(const struct reduction *r, const struct choice *choice, str
 
 /* Fails because a rule matches no tensor, or only tensors whose type it does not decide. */
 static bool
-complain_of_rule(const struct reduction_rule *rule, const struct choice *choice, struct err *err)
+complain_of_rule(const struct reduction_ruling *ruling, const struct choice *choice, struct err *err)
 {
+    const struct reduction_rule *rule = ruling->rule;
     char shown[STR_SHOWN], name[STR_SHOWN];
     struct str names = { 0 };
     size_t i = 0;
     str_shown(shown, rule->text, strlen(rule->text));
-    if (!rule->matches) {
+    if (!ruling->matches) {
         naming_add_examples(&names, choice);
         err_set(err, ERR_USAGE, "--tensor-type '%s': no tensor matches%s", shown, str_or(names.p, ""));
         str_clear(&names);
         return false;
     }
-    for (bool matches = false; rule_matches(&matches, rule, &choice->list[i], rule->stored, err) && !matches;)
+    for (bool matches = false; rule_matches(&matches, rule, &choice->list[i], ruling->stored, err) && !matches;)
         i++;
     const struct tensor t = chosen_source(&choice->list[i]);
     const char *why = str_or(choice->list[i].why, "its type is decided elsewhere");
@@ -152,38 +168,25 @@ bool
 reduction_check_rules(const struct reduction *r, const struct choice *choice, struct err *err)
 {
     for (size_t i = 0; i < r->nrules; i++)
-        if (!r->rules[i].works)
-            return complain_of_rule(&r->rules[i], choice, err);
+        if (!r->rulings[i].works)
+            return complain_of_rule(&r->rulings[i], choice, err);
     return true;
 }
 
 bool
 reduction_ruled(const struct reduction *r, const struct chosen *c, enum keeps held, const struct encoder **encoder, struct err *err)
 {
-    struct reduction_rule *rule;
+    struct reduction_ruling *ruling;
     char shown[STR_SHOWN];
     *encoder = NULL;
-    if (!reduction_find_rule(&rule, r, c, err))
+    if (!reduction_find_rule(&ruling, r, c, err))
         return false;
-    if (!rule)
+    if (!ruling)
         return true;
-    rule->works = true;
-    *encoder = encode_exact_find(rule->scheme, held);
-    return *encoder || err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a target of --exact",
-        str_shown(shown, rule->scheme, strlen(rule->scheme)));
-}
-
-const struct encoder *
-reduction_rule_encoder(const struct reduction_rule *rule, enum dtype *plain)
-{
-    *plain = rule->plain;
-    return rule->encoder;
-}
-
-void
-reduction_rule_works(struct reduction_rule *rule)
-{
-    rule->works = true;
+    const char *scheme = ruling->rule->scheme;
+    ruling->works = true;
+    *encoder = encode_exact_find(scheme, held);
+    return *encoder || err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a target of --exact", str_shown(shown, scheme, strlen(scheme)));
 }
 
 void
