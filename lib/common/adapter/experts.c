@@ -24,11 +24,13 @@ is_target_module(const struct adapter *a, const char *path, size_t n)
     const json_t *list = adapter_member(a, "target_modules"), *item;
     struct err err;
     size_t i;
-    bool yes = false;
+    bool yes = false, valid = true;
     err_init(&err);
-    if (json_is_string(list) && adapter_matches(&yes, path, n, "(%s)$", json_string_value(list), "target_modules", &err) && yes)
+    if (json_is_string(list))
+        valid = adapter_matches(&yes, path, n, "(%s)$", json_string_value(list), "target_modules", &err);
+    if (valid && yes)
         return true;
-    if (err.kind != ERR_NONE || (json_is_string(list) && strcmp(json_string_value(list), "all-linear") == 0))
+    if (!valid || (json_is_string(list) && strcmp(json_string_value(list), "all-linear") == 0))
         return !experts_ends_in(path, n, experts, sizeof experts - 1);
     json_array_foreach(list, i, item)
         if (json_is_string(item) && experts_ends_in(path, n, json_string_value(item), json_string_length(item)))

@@ -32,12 +32,6 @@ word(const char **at, size_t *n)
     return p;
 }
 
-static bool
-is_word(const char *p, size_t n, const char *text)
-{
-    return str_is(p, n, text);
-}
-
 /* Reads what follows the two names. */
 static bool
 read_kind(struct module_names_line *line, const char **at)
@@ -45,7 +39,7 @@ read_kind(struct module_names_line *line, const char **at)
     static const char *const kinds[] = { "", "part", "rest", "swapped", "transposed" };
     size_t n, i = 0;
     const char *p = word(at, &n);
-    while (i < sizeof kinds / sizeof *kinds && !is_word(p, n, kinds[i]))
+    while (i < sizeof kinds / sizeof *kinds && !str_is(p, n, kinds[i]))
         i++;
     line->kind = (enum module_names_kind)i;
     if (i == NAMES_PART || i == NAMES_REST) {
@@ -69,7 +63,7 @@ module_names_next(struct module_names_line *line, const char **at, bool *ok)
         return false;
     *line = (struct module_names_line){ .kind = NAMES_SAME };
     const char *p = word(at, &n);
-    while (i < STATEMENTS && !is_word(p, n, statements[i]))
+    while (i < STATEMENTS && !str_is(p, n, statements[i]))
         i++;
     line->statement = i;
     line->one = word(at, &line->none);

@@ -78,6 +78,7 @@ find_config(char **path, struct recast *r, const char *name, struct err *err)
     }
     const char *at = of.len != 0 ? of.p : name;
     char shown[STR_SHOWN];
+    *path = NULL;
     if (stat(at, &st) != 0)
         err_sys(err, ERR_OPEN, errno, "--base: %s", str_shown(shown, at, strlen(at)));
     else if (S_ISDIR(st.st_mode))
@@ -85,7 +86,7 @@ find_config(char **path, struct recast *r, const char *name, struct err *err)
     else if (!(*path = strdup(at)))
         err_memory(err, strlen(at));
     str_clear(&of);
-    return err->kind == ERR_NONE;
+    return *path != NULL;
 }
 
 /* Appends the base model that the adapter names. */

@@ -248,16 +248,17 @@ check_whole(void *own, const struct operand *operand, struct err *err)
     return ok;
 }
 
-/* Returns the names in a list of amn hash, which the caller frees; NULL without any, or with ERR_MEMORY. */
-static char **
-model_names(const struct manifest *m, struct err *err)
+/* Sets *names to the names in a list of amn hash, which the caller frees; NULL without any. */
+static bool
+model_names(char ***names, const struct manifest *m, struct err *err)
 {
-    char **names = m->nmodels != 0 ? calloc(m->nmodels, sizeof *names) : NULL;
-    if (m->nmodels != 0 && !names)
-        err_memory(err, m->nmodels * sizeof *names);
-    for (size_t i = 0; names && i < m->nmodels; i++)
-        names[i] = m->model[i].name;
-    return names;
+    char **list = m->nmodels != 0 ? calloc(m->nmodels, sizeof *list) : NULL;
+    *names = list;
+    if (m->nmodels != 0 && !list)
+        return err_memory(err, m->nmodels * sizeof *list);
+    for (size_t i = 0; i < m->nmodels; i++)
+        list[i] = m->model[i].name;
+    return true;
 }
 
 /* Compares the operands after the first with what was read from it. */
@@ -277,13 +278,13 @@ check_operands(struct checking *c)
     }
     if (c->manifest.files)
         return check_blobs_list(cli, &c->manifest);
-    char **names = cli->noperands == 0 ? model_names(&c->manifest, &err) : NULL;
+    char **names = NULL;
+    if (cli->noperands == 0 && !model_names(&names, &c->manifest, &err))
+        return cli_fail(cli, &err);
     if (names) {
         cli->operands = names;
         cli->noperands = c->manifest.nmodels;
     }
-    if (err.kind != ERR_NONE)
-        return cli_fail(cli, &err);
     enum cli_status status = operands_weights(cli, c->manifest.nmodels != 0 ? check_whole : check_operand, c);
     free(names);
     return status == CLI_OK && c->differs ? CLI_FOUND : status;
@@ -297,18 +298,20 @@ check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
     err_init(&err);
     if (cli->noperands != 0 && blobs_possible(cli->operands[0]) && !hash->stored && naming->nglobs + naming->nsteps == 0)
         return check_blobs_run(cli);
+    bool ok;
     if (cli->noperands == 0)
-        err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE; or a model in a "
+        ok = err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE; or a model in a "
             "store: amn check hf:ORG/NAME");
     else if (blobs_possible(cli->operands[0]))
-        err_set(&err, ERR_USAGE, "options that select tensors require a manifest, which comes first: amn check MANIFEST %s",
+        ok = err_set(&err, ERR_USAGE, "options that select tensors require a manifest, which comes first: amn check MANIFEST %s",
             cli->operands[0]);
-    else if (operands_stdin_once(cli, &err))
-        manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0], !hash->stored, &cli->limits, &err);
-    if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0 && c.manifest.n != 0)
-        err_set(&err, ERR_USAGE, "--check: standard input is the manifest; give the model: --check - FILE");
+    else
+        ok = operands_stdin_once(cli, &err) && manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0],
+            !hash->stored, &cli->limits, &err);
+    if (ok && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0 && c.manifest.n != 0)
+        ok = err_set(&err, ERR_USAGE, "--check: standard input is the manifest; give the model: --check - FILE");
     enum cli_status status;
-    if (err.kind == ERR_NONE)
+    if (ok)
         status = check_operands(&c);
     else
         status = cli_fail(cli, &err);

@@ -499,12 +499,11 @@ run(struct job *job, struct err *err)
 {
     const struct cli *cli = &job->cmd->cli;
     struct spool_note note = { cli, &job->model };
-    struct fetch *fetch = NULL;
-    if (cli->fetch)
-        fetch = fetch_new(cli->fetch, cli->fetch_window, err);
+    struct fetch *fetch;
+    bool ok = operands_fetch(&fetch, cli, err);
     cli->bar->meter.spools = note_spool;
     cli->bar->meter.of = &note;
-    bool ok = err->kind == ERR_NONE && decide(job, fetch, err) && make_output(job, err);
+    ok = ok && decide(job, fetch, err) && make_output(job, err);
     if (job->exact.witness.len != 0)
         report_file_refuse(job);
     if (!ok && err->kind != ERR_USAGE)

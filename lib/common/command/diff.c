@@ -34,16 +34,13 @@ static bool
 open_side(struct diff_job *job, struct diff_side *side, const char *operand, struct err *err)
 {
     const struct cli *cli = job->cli;
-    if (cli->fetch)
-        side->fetch = fetch_new(cli->fetch, cli->fetch_window, err);
-    else
-        side->fetch = NULL;
+    bool ok = operands_fetch(&side->fetch, cli, err);
     const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root, .state = cli->state, .allowed = cli->allow_global,
         .nallowed = cli->nallow_global,
         .strict = cli->strict, .meter = &cli->bar->meter };
     const struct contents contents = operands_contents(&side->model);
     const struct roles_options reading = operands_reading(cli);
-    bool ok = err->kind == ERR_NONE && model_open(&side->model, operand, &how, err) && model_check_overwrite(&side->model, err)
+    ok = ok && model_open(&side->model, operand, &how, err) && model_check_overwrite(&side->model, err)
         && model_complete(&side->model, err)
         && roles_assign(&side->roles, side->model.catalog, &reading, &contents, err);
     if (ok)
@@ -132,15 +129,16 @@ open_family(struct diff_job *job, struct diff_side *side, const struct diff_side
     err_init(&why);
     if (!is_gguf(&other->model) || is_gguf(&side->model) || catalog_config_count(side->model.catalog) == 0)
         return true;
-    if (!hf_model_open(&side->hf, &side->model, &how, &why)) {
-        if (why.kind == ERR_MEMORY)
-            *err = why;
-        else
-            cli_warn(job->cli, side->model.name, "names are not those of GGUF: %s", why.text);
-        hf_model_clear(&side->hf);
-        side->hf = (struct hf_model){ 0 };
+    if (hf_model_open(&side->hf, &side->model, &how, &why))
+        return true;
+    hf_model_clear(&side->hf);
+    side->hf = (struct hf_model){ 0 };
+    if (why.kind == ERR_MEMORY) {
+        *err = why;
+        return false;
     }
-    return err->kind == ERR_NONE;
+    cli_warn(job->cli, side->model.name, "names are not those of GGUF: %s", why.text);
+    return true;
 }
 
 static bool

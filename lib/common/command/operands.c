@@ -94,6 +94,13 @@ operands_contents(struct model *model)
     return (struct contents){ operands_read_tensor, model };
 }
 
+bool
+operands_fetch(struct fetch **fetch, const struct cli *cli, struct err *err)
+{
+    *fetch = NULL;
+    return !cli->fetch || (*fetch = fetch_new(cli->fetch, cli->fetch_window, err)) != NULL;
+}
+
 struct reporting {
     const struct cli *cli;
     operands_report *report;
@@ -120,9 +127,8 @@ report_on(void *of, const char *name, struct err *err)
 {
     struct reporting *r = of;
     const struct cli *cli = r->cli;
-    struct fetch *fetch = NULL;
-    if (cli->fetch)
-        fetch = fetch_new(cli->fetch, cli->fetch_window, err);
+    struct fetch *fetch;
+    bool ok = operands_fetch(&fetch, cli, err);
     struct model_options how = options_of(cli);
     struct model model = { 0 };
     const struct contents contents = operands_contents(&model);
@@ -132,7 +138,7 @@ report_on(void *of, const char *name, struct err *err)
     bool adapters = r->adapters && !cli->fetch && !cli->input_scheme;
     char *file = NULL;
     struct adapter_facts *facts = NULL;
-    bool ok = err->kind == ERR_NONE && (!adapters || adapter_in_directory(&file, name, err));
+    ok = ok && (!adapters || adapter_in_directory(&file, name, err));
     const char *path = name;
     if (file)
         path = file;

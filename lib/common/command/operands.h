@@ -14,6 +14,9 @@ struct roles_options operands_reading(const struct cli *cli);
 /* Returns how small tensors that describe weights are read from a model, which is borrowed. */
 struct contents operands_contents(struct model *model);
 
+/* Starts the command of --fetch, which the caller frees; *fetch is NULL without one. */
+bool operands_fetch(struct fetch **fetch, const struct cli *cli, struct err *err);
+
 /* A model, and where its report goes. All members are borrowed. */
 struct operand {
     const char *name;               /* as named by the user; NULL: standard input */

@@ -48,9 +48,9 @@ static const struct origin {
     { "", "llama-quantize", "llama.cpp, Ollama" },
 };
 
-/* Returns the size of an element of a square matrix that is encoded, or of a stack of one, in bits; 0 if neither can be. */
-static double
-bits_of(const struct encoder *e, uint32_t rank, struct catalog *memory, struct err *err)
+/* Sets *bits to the size of an element of a square matrix that is encoded, or of a stack of one; 0 if neither can be. */
+static bool
+find_bits(double *bits, const struct encoder *e, uint32_t rank, struct catalog *memory, struct err *err)
 {
     enum { SIDE = 4096 };
     static const char name[] = "model.layers.0.mlp.up_proj.weight";
@@ -62,21 +62,25 @@ bits_of(const struct encoder *e, uint32_t rank, struct catalog *memory, struct e
         .weight = { .name = name, .name_len = sizeof name - 1, .dtype = DTYPE_BF16, .shape = { rank, packed } } };
     enum encode_fit fit = e->fit(&encoding, &encoding.options, err);
     if (fit == ENCODE_NO && rank == 2)
-        return bits_of(e, 3, memory, err);
-    if (fit != ENCODE_YES)
-        return 0;
-    return (double)encode_nbytes(&encoding) * 8 / ((double)SIDE * SIDE);
+        return find_bits(bits, e, 3, memory, err);
+    *bits = 0;
+    if (fit == ENCODE_YES)
+        *bits = (double)encode_nbytes(&encoding) * 8 / ((double)SIDE * SIDE);
+    return fit != ENCODE_FAIL;
 }
 
-static void
+static bool
 put_scheme(FILE *out, bool json, const struct encoder *e, bool exact, struct catalog *memory, struct err *err)
 {
     const struct origin *o = origins;
     bool blocks = e->held == KEEPS_BLOCKS;
+    double bits;
+    if (!find_bits(&bits, e, 2, memory, err))
+        return false;
     while (*o->label && (blocks || !str_begins(e->label, o->label)))
         o++;
-    vocabulary_put(out, json, e->name, bits_of(e, 2, memory, err), blocks && strcasecmp(e->name, e->label) != 0, exact, o->like,
-        o->readers);
+    vocabulary_put(out, json, e->name, bits, blocks && strcasecmp(e->name, e->label) != 0, exact, o->like, o->readers);
+    return true;
 }
 
 static bool
@@ -85,14 +89,15 @@ put_schemes(FILE *out, bool json, struct err *err)
     struct limits limits = limits_default;
     struct catalog *memory = catalog_new(&limits, err);
     const struct encoder *e;
+    bool ok = memory != NULL;
     if (!json)
         fprintf(out, "%-24s %-6s %-18s %s\n", "NAME", "BITS", "AS WRITTEN BY", "READ BY");
-    for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_at(i)) != NULL; i++)
-        put_scheme(out, json, e, false, memory, err);
-    for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_exact_at(i)) != NULL; i++)
-        put_scheme(out, json, e, true, memory, err);
+    for (size_t i = 0; ok && (e = encode_at(i)) != NULL; i++)
+        ok = put_scheme(out, json, e, false, memory, err);
+    for (size_t i = 0; ok && (e = encode_exact_at(i)) != NULL; i++)
+        ok = put_scheme(out, json, e, true, memory, err);
     catalog_free(memory);
-    return err->kind == ERR_NONE;
+    return ok;
 }
 
 /* --- types, formats and the rest */

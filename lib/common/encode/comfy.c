@@ -356,24 +356,25 @@ solve_rows(const struct encoding *e, const struct encode_run *run, bool codes, u
 /* --- grids and codes */
 
 /* Finds the codes of the scales of `count` elements from number `at`, a block each, from the scales alone: scales of NVFP4 are
- * moved, and powers of two divided, as the codes will be. Returns false if the codes need a look at their values. */
+ * moved, and powers of two divided, as the codes will be. Clears *found if the codes need a look at their values. */
 static bool
-foresee_scales(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *code, struct err *err)
+foresee_scales(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *code, bool *found,
+    struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
     struct move_nvfp4 m;
     bool moves = move_is_nvfp4(e);
-    if (kind_of(e) != NVFP4 || (!moves && !move_is_e2m1(e)) || s->group == 0 || s->group % 16 != 0 || count % 16 != 0
-        || !run->hints.scales(run->of, at, (size_t)count, run->x, err))
+    *found = kind_of(e) == NVFP4 && (moves || move_is_e2m1(e)) && s->group != 0 && s->group % 16 == 0 && count % 16 == 0;
+    if (*found && !run->hints.scales(run->of, at, (size_t)count, run->x, found, err))
         return false;
-    if (!moves)
+    if (*found && !moves)
         move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts);
-    for (uint64_t i = 0; i < count / 16; i++) {
+    for (uint64_t i = 0; *found && i < count / 16; i++) {
         float scale = run->hints.scale[16 * i];
         if (moves)
             code[i] = e4m3_of_float(scale);
-        else if (!m.any || !move_nvfp4_scale(&m, scale, false, &code[i]))
-            return false;
+        else
+            *found = m.any && move_nvfp4_scale(&m, scale, false, &code[i]);
     }
     return true;
 }
@@ -389,13 +390,14 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
     memset(y, 0, (size_t)n * TILE);
     for (uint64_t r = row; r < row + TILE_ROWS && r < e->rows; r++) {
         uint8_t *codes = (uint8_t *)run->back;
-        if (e->exact && foresee_scales(e, run, r * e->cols + first, here, codes, err)) {
+        bool found = false;
+        if (e->exact && !foresee_scales(e, run, r * e->cols + first, here, codes, &found, err))
+            return false;
+        if (found) {
             for (uint64_t b = from; b < to && (b - from) * own->block < here; b++)
                 y[swizzle_at(r - row, b - from, n)] = codes[b - from];
             continue;
         }
-        if (err->kind != ERR_NONE)
-            return false;
         if (!run->read(run->of, r * e->cols + first, (size_t)here, run->x, err))
             return false;
         memset(run->x + here, 0, (size_t)(end - first - here) * sizeof *run->x);

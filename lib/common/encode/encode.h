@@ -107,8 +107,8 @@ struct encode_hints {
     const float *pack;              /* for move(); the lists above are NULL then */
     struct exact_fail *fail;
     enum exact_way *way;            /* or NULL */
-    /* Reads the scales alone of elements that would go to x; false if the source has none. `of` is run->of. */
-    bool (*scales)(void *of, uint64_t first, size_t count, const float *x, struct err *err);
+    /* Reads the scales alone of elements that would go to x, and sets *has; the source may have none. `of` is run->of. */
+    bool (*scales)(void *of, uint64_t first, size_t count, const float *x, bool *has, struct err *err);
 };
 
 /* Groups of elements: `rows` runs of `cols` elements, one after another from element `first` on. */

@@ -72,26 +72,22 @@ move_is_int(const struct encoding *e)
 }
 
 bool
-move_scale_range(int *least, int *most, const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end,
+move_scale_range(struct move_range *range, const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end,
     struct err *err)
 {
     const uint64_t group = e->exact->source.group;
     int t;
-    *least = INT_MAX;
-    *most = INT_MIN;
-    if (!move_is_e2m1(e) || group == 0 || group % HINT_PACKED != 0)
-        return false;
-    for (uint64_t n; first < end; first += n) {
+    *range = (struct move_range){ INT_MAX, INT_MIN, move_is_e2m1(e) && group != 0 && group % HINT_PACKED == 0 };
+    for (uint64_t n; range->any && first < end; first += n) {
         n = num_min(end - first, MOST);
-        if (!run->hints.scales(run->of, first, (size_t)n, run->x, err))
+        if (!run->hints.scales(run->of, first, (size_t)n, run->x, &range->any, err))
             return false;
-        for (uint64_t i = 0; i < n; i += HINT_PACKED) {
-            if (!move_power(&t, run->hints.scale[i]))
-                return false;
-            if (t > *most)
-                *most = t;
-            if (t < *least)
-                *least = t;
+        for (uint64_t i = 0; range->any && i < n; i += HINT_PACKED) {
+            range->any = move_power(&t, run->hints.scale[i]);
+            if (range->any && t > range->most)
+                range->most = t;
+            if (range->any && t < range->least)
+                range->least = t;
         }
     }
     return true;

@@ -84,9 +84,15 @@ move_is_scale(enum dtype type, float scale)
     return scale != 0 && fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
 }
 
-/* Sets the exponents of the smallest and the largest scale of elements [first, end) of a source of E2M1 codes. Returns false if it is
- * another one, or has a scale that move_power() does not take; or with an error. */
-bool move_scale_range(int *least, int *most, const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end,
+/* The exponents of the smallest and the largest scale of some elements. `any`: the source has E2M1 codes, and scales that
+ * move_power() takes. */
+struct move_range {
+    int least, most;
+    bool any;
+};
+
+/* Reads the scales of elements [first, end). */
+bool move_scale_range(struct move_range *range, const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end,
     struct err *err);
 
 /* How codes become steps: values are (least + q * step) * scale. */

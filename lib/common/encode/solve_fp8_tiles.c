@@ -50,42 +50,59 @@ point_at(const struct solve_fp8 *how, const struct solve_block *b, enum exact_ca
     }
 }
 
+/* Reads row r of a tile. */
 static bool
-set_cause(struct exact_fail *fail, const struct tile_at *t, enum exact_cause cause)
+read_row(struct solve_block *b, const struct encoding *e, const struct encode_run *run, const struct tile_at *t, uint64_t r,
+    struct err *err)
 {
-    fail->cause = cause;
-    fail->block = t->first;
-    fail->nearest = NAN;
+    if (!run->read(run->of, t->first + r * e->cols, (size_t)t->cols, run->x, err))
+        return false;
+    solve_begin(b, e, run, run->x, (size_t)t->cols, t->first + r * e->cols);
     return true;
 }
 
-/* Looks at all elements of a tile again: to collect their magnitudes, or to find the one at fault. */
+/* Collects the magnitudes of a tile. Clears *fits if there are too many. */
 static bool
-look_again(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, const struct tile_at *t,
-    enum exact_cause cause, float lo, struct solve_set *set, struct err *err)
+collect_tile(struct solve_set *set, bool *fits, const struct encoding *e, const struct encode_run *run, const struct tile_at *t,
+    struct err *err)
 {
-    bool found = false;
-    if (set)
-        set->n = 0;
-    for (uint64_t r = 0; r < t->rows; r++) {
+    set->n = 0;
+    *fits = true;
+    for (uint64_t r = 0; *fits && r < t->rows; r++) {
         struct solve_block b;
         struct solve_set row;
-        if (!run->read(run->of, t->first + r * e->cols, (size_t)t->cols, run->x, err))
+        if (!read_row(&b, e, run, t, r, err))
             return false;
-        solve_begin(&b, e, run, run->x, (size_t)t->cols, t->first + r * e->cols);
-        if (!set) {
-            point_at(how, &b, cause, t, lo, &found);
-            continue;
-        }
-        if (!solve_collect(&row, &b, SOLVE_FP8_CODES))
-            return false;
-        for (size_t i = 0; i < row.n; i++)
-            if (!solve_insert(set, row.v[i], row.sign[i], SOLVE_FP8_CODES))
-                return false;
+        *fits = solve_collect(&row, &b, SOLVE_FP8_CODES);
+        for (size_t i = 0; *fits && i < row.n; i++)
+            *fits = solve_insert(set, row.v[i], row.sign[i], SOLVE_FP8_CODES);
     }
-    if (!set && !found && !(cause == EXACT_SCALE))      /* none stands out: the first one that is not 0 */
-        return look_again(e, how, run, t, EXACT_SCALE, lo, NULL, err) && set_cause(run->hints.fail, t, cause);
     return true;
+}
+
+/* Records the element of a tile that is at fault; if none stands out, the first one that is not 0. Returns false. */
+static bool
+fail_tile(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, const struct tile_at *t,
+    enum exact_cause cause, float lo, struct err *err)
+{
+    bool found = false;
+    struct solve_block b;
+    for (uint64_t r = 0; r < t->rows; r++) {
+        if (!read_row(&b, e, run, t, r, err))
+            return false;
+        point_at(how, &b, cause, t, lo, &found);
+    }
+    if (found || cause == EXACT_SCALE)
+        return false;
+    for (uint64_t r = 0; r < t->rows; r++) {
+        if (!read_row(&b, e, run, t, r, err))
+            return false;
+        point_at(how, &b, EXACT_SCALE, t, lo, &found);
+    }
+    run->hints.fail->cause = cause;
+    run->hints.fail->block = t->first;
+    run->hints.fail->nearest = NAN;
+    return false;
 }
 
 static bool
@@ -102,51 +119,52 @@ settle_tile(const struct encoding *e, const struct solve_fp8 *how, const struct 
     }
     solve_raise(run, EXACT_SEARCH);
     if (!solve_fp8_is_power(how) && cause != EXACT_NONFINITE) {
-        if (look_again(e, how, run, &t, cause, f[LO], &set, err) && solve_fp8_search(how, &set, e->exact->level, &f[SCALE]))
-            return true;
-        if (err->kind != ERR_NONE)
+        bool fits;
+        if (!collect_tile(&set, &fits, e, run, &t, err))
             return false;
+        if (fits && solve_fp8_search(how, &set, e->exact->level, &f[SCALE]))
+            return true;
         cause = EXACT_SPAN;
     }
-    return look_again(e, how, run, &t, cause, f[LO], NULL, err) && false;
+    return fail_tile(e, how, run, &t, cause, f[LO], err);
 }
 
 /* Finds the scales of a band of tiles from those that the source had: E2M1 codes whose powers of two are within 14 of each other
- * fit into a tile, without a look at the codes. */
+ * fit into a tile, without a look at the codes. Clears *found if they are not. */
 static bool
-foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
+foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, float *facts, bool *found,
+    struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
     const struct tile_at t = find_tile(e, how, band, 0);
     uint64_t grid = how->grid_cols, step = num_max(1, ENCODE_MOVED / num_max(e->cols, 1));
-    if (how->codes != DTYPE_F8_E4M3 || s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group % 32 != 0 || s->group == 0 || e->cols > ENCODE_FLOATS)
-        return false;
-    for (uint64_t i = 0; i < grid; i++) {
+    *found = how->codes == DTYPE_F8_E4M3 && s->codes == EXACT_E2M1 && !s->two && s->scale == DTYPE_F8_E8M0 && s->group % 32 == 0
+        && s->group != 0 && e->cols <= ENCODE_FLOATS;
+    for (uint64_t i = 0; *found && i < grid; i++) {
         facts[i * FACTS + LO] = FLT_MAX;
         facts[i * FACTS + HI] = -FLT_MAX;
     }
-    for (uint64_t done = 0; done < t.rows; done += step) {
+    for (uint64_t done = 0; *found && done < t.rows; done += step) {
         uint64_t rows = num_min(step, t.rows - done);
-        if (!run->hints.scales(run->of, t.first + done * e->cols, (size_t)(rows * e->cols), run->x, err))
+        if (!run->hints.scales(run->of, t.first + done * e->cols, (size_t)(rows * e->cols), run->x, found, err))
             return false;
-        for (uint64_t i = 0; i < rows * e->cols; i += 32) {
+        for (uint64_t i = 0; *found && i < rows * e->cols; i += 32) {
             float *f = facts + i % e->cols / TILE * FACTS;
             int k;
-            if (!move_power(&k, run->hints.scale[i]))
-                return false;
-            if ((float)k < f[LO])
+            *found = move_power(&k, run->hints.scale[i]);
+            if (*found && (float)k < f[LO])
                 f[LO] = (float)k;
-            if ((float)k > f[HI])
+            if (*found && (float)k > f[HI])
                 f[HI] = (float)k;
         }
     }
-    for (uint64_t i = 0; i < grid; i++) {
+    for (uint64_t i = 0; *found && i < grid; i++) {
         float *f = facts + i * FACTS;
-        if (f[HI] - f[LO] > 14 || f[HI] - 6 < -126 || f[HI] > SOLVE_MX_FINITE)
-            return false;
+        *found = f[HI] - f[LO] <= 14 && f[HI] - 6 >= -126 && f[HI] <= SOLVE_MX_FINITE;
         f[SCALE] = ldexpf(1.0f, (int)f[HI] - 6);
     }
-    solve_raise(run, EXACT_HINT);
+    if (*found)
+        solve_raise(run, EXACT_HINT);
     return true;
 }
 
@@ -209,10 +227,11 @@ solve_fp8_survey_band(const struct encoding *e, const struct solve_fp8 *how, con
 {
     uint64_t grid = how->grid_cols, rows = find_tile(e, how, band, 0).rows, row0 = find_tile(e, how, band, 0).first;
     uint64_t cols = num_min(e->cols, ENCODE_FLOATS), step = ENCODE_FLOATS / cols;
-    if (foresee_band(e, how, run, band, facts, err))
-        return true;
-    if (err->kind != ERR_NONE)
+    bool found;
+    if (!foresee_band(e, how, run, band, facts, &found, err))
         return false;
+    if (found)
+        return true;
     memset(facts, 0, grid * FACTS * sizeof *facts);
     if (solve_fp8_is_dense(e))
         return survey_dense(e, how, run, band, facts, err);

@@ -55,27 +55,29 @@ keep_set(float *f, const struct solve_set *set)
         f[SET + i] = (float)set->v[i];
 }
 
-/* Finds the range of a region from the scales that the source had, as if all codes occurred. */
+/* Finds the range of a region from the scales that the source had, as if all codes occurred. *found: it has a scale. */
 static bool
-foresee_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t end, float *f,
-    struct err *err)
+foresee_run(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, float *f, bool *found, struct err *err)
 {
-    int least, most;
-    if (how->codes != DTYPE_F8_E4M3 || !move_scale_range(&least, &most, e, run, first, end, err))
+    struct move_range range;
+    if (!move_scale_range(&range, e, run, first, end, err))
         return false;
-    f[HINT] = NAN;
-    f[MOST_HINT] = (float)most;
-    f[LO] = (float)(most - 6);
-    f[HI] = (float)(least + 8);
-    f[FLAGS] = ANY | DIFFER | SEEN;
-    return most - least <= 14;
+    *found = range.any && range.most - range.least <= 14;
+    if (range.any) {
+        f[HINT] = NAN;
+        f[MOST_HINT] = (float)range.most;
+        f[LO] = (float)(range.most - 6);
+        f[HI] = (float)(range.least + 8);
+        f[FLAGS] = ANY | DIFFER | SEEN;
+    }
+    return true;
 }
 
 /* Surveys a region of a dense weight: finds a scale that holds all of its values, and the values that determine it; or NAN, and none.
- * Returns false for values that are not finite, or with an error. */
+ * Clears *finite if a value is not. */
 static bool
 survey_dense_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t end, float *f,
-    struct err *err)
+    bool *finite, struct err *err)
 {
     struct solve_fp8_found s = { .set.n = 0, .codes = SIZE_MAX };
     bool any = false, holds = true;
@@ -86,8 +88,9 @@ survey_dense_run(const struct encoding *e, const struct solve_fp8 *how, const st
         if (!run->read(run->of, at, (size_t)n, run->x, err))
             return false;
         run->kernels->encode_absmax(&most, run->x, (size_t)n, (size_t)n);
-        if (!isfinite(most))
-            return false;
+        *finite = isfinite(most);
+        if (!*finite)
+            return true;
         any = any || solve_rounded(e->exact->level, most) != 0;
         if (any && s.set.n == 0)
             holds = solve_fp8_add(&s, how, e->exact->level, most);
@@ -118,11 +121,13 @@ solve_fp8_survey_weight(const struct encoding *e, const struct solve_fp8 *how, c
 {
     uint64_t first = region * REGION, end = num_min(first + REGION, e->rows * e->cols);
     float *f = facts + region * FACTS_OF_WEIGHT;
-    bool again = *collects(e, facts) != 0;
-    if (!again && (foresee_run(e, how, run, first, end, f, err) || err->kind != ERR_NONE))
-        return err->kind == ERR_NONE;
-    if (!again && solve_fp8_is_dense(e) && (survey_dense_run(e, how, run, first, end, f, err) || err->kind != ERR_NONE))
-        return err->kind == ERR_NONE;
+    bool again = *collects(e, facts) != 0, done = false;
+    if (!again && how->codes == DTYPE_F8_E4M3 && !foresee_run(e, run, first, end, f, &done, err))
+        return false;
+    if (!again && !done && solve_fp8_is_dense(e) && !survey_dense_run(e, how, run, first, end, f, &done, err))
+        return false;
+    if (done)
+        return true;
     struct fp8_seen seen = { .set.n = 0 };
     for (uint64_t n; first < end; first += n) {
         struct solve_block b;

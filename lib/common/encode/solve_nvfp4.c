@@ -87,14 +87,18 @@ copy_of(const struct encoding *e, float *facts)
 /* Finds it from the scales of a source with powers of two, if these fit together whatever the codes are: E2M1 blocks hold their own
  * exponent. 2^-127, the scale of blocks of zeros, needs a look at the codes. */
 static bool
-foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, float *f, struct err *err)
+foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, float *f, bool *found,
+    struct err *err)
 {
-    int least, most;
-    if (!move_scale_range(&least, &most, e, run, first, end, err) || least == -127 || most - least > 17)
+    struct move_range range;
+    if (!move_scale_range(&range, e, run, first, end, err))
         return false;
-    f[MOST_LO] = f[MOST_HINT] = (float)most;
-    f[LEAST_HI] = (float)least;
-    f[BITS] = f[MOST] = 0;
+    *found = range.any && range.least != -127 && range.most - range.least <= 17;
+    if (*found) {
+        f[MOST_LO] = f[MOST_HINT] = (float)range.most;
+        f[LEAST_HI] = (float)range.least;
+        f[BITS] = f[MOST] = 0;
+    }
     return true;
 }
 
@@ -168,19 +172,22 @@ add_copies(const struct encoding *e, const struct encode_run *run, uint64_t at, 
     return true;
 }
 
-/* Narrows a run by all blocks of a region of a copy. */
+/* Narrows a run by all blocks of a region of a copy. Clears *held if one has no codes. */
 static bool
 narrow_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, enum solve_nvfp4_reader reader,
-    struct solve_nvfp4_run *found, struct err *err)
+    struct solve_nvfp4_run *found, bool *held, struct err *err)
 {
     struct solve_nvfp4_pairs pairs = { { 0 } };
     float second = solve_nvfp4_pick(reader, *found);
-    for (size_t n; first < end; first += n) {
+    *held = true;
+    for (size_t n; *held && first < end; first += n) {
         n = (size_t)num_min(end - first, ENCODE_FLOATS);
-        if (!run->read(run->of, first, n, run->x, err) || !add_copies(e, run, first, n / BLOCK, reader, found, &pairs, &second))
+        if (!run->read(run->of, first, n, run->x, err))
             return false;
+        *held = add_copies(e, run, first, n / BLOCK, reader, found, &pairs, &second);
     }
-    solve_nvfp4_add_pairs(found, &pairs, reader, e->exact->level, second);
+    if (*held)
+        solve_nvfp4_add_pairs(found, &pairs, reader, e->exact->level, second);
     return true;
 }
 
@@ -191,13 +198,13 @@ survey_copies(const struct encoding *e, const struct encode_run *run, uint64_t f
 {
     struct solve_nvfp4_run found = { 1, 0 };
     int i = 0;
-    while (solve_nvfp4_try(&found, i, reader, e->exact->level, most)
-        && !narrow_region(e, run, first, end, reader, &found, err)) {
-        if (err->kind != ERR_NONE || f[TRY] == TRY_FAILED)
+    for (bool held = false; solve_nvfp4_try(&found, i, reader, e->exact->level, most); i++) {
+        if (!narrow_region(e, run, first, end, reader, &found, &held, err) || (!held && f[TRY] == TRY_FAILED))
             return false;
+        if (held)
+            break;
         run->hints.fail->cause = EXACT_HOLDS;
         found = (struct solve_nvfp4_run){ 1, 0 };
-        i++;
     }
     if (found.lo > found.hi)
         f[TRY] = TRY_NONE;
@@ -234,8 +241,11 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
         return true;
     if (*copy_of(e, facts) == LOCATING)
         return f[BITS] != LOCATE || locate(e, run, first, end, f, err);
-    if ((*copy_of(e, facts) == 0 && foresee_region(e, run, first, end, f, err)) || err->kind != ERR_NONE)
-        return err->kind == ERR_NONE;
+    bool found = false;
+    if (*copy_of(e, facts) == 0 && !foresee_region(e, run, first, end, f, &found, err))
+        return false;
+    if (found)
+        return true;
     float most = fmaxf(*copy_of(e, facts), 0);
     bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
     if (dense)

@@ -7,9 +7,9 @@
 #include "base/num.h"
 #include "exact/exact_priv.h"
 
-/* Finds the smallest other name that holds the weight, or NULL. */
-static const char *
-find_holder(const struct exact_attempt *a, struct err *err)
+/* Finds the smallest other scheme that holds the weight: its name, or NULL. */
+static bool
+find_holder(const char **name, const struct exact_attempt *a, struct err *err)
 {
     static const struct encode_options none = { 0 };
     struct exact_attempt other = *a;
@@ -18,10 +18,9 @@ find_holder(const struct exact_attempt *a, struct err *err)
     other.given = &none;                /* other schemes may not have the user's options */
     while (!holds && (e = encode_offered(a->job->held, e ? e->exact.offer : 0)) != NULL)
         if (e != a->last && !exact_attempt_level(&holds, &other, e, a->terms->level, err))
-            return NULL;
-    if (holds)
-        return e->name;
-    return NULL;
+            return false;
+    *name = holds ? e->name : NULL;
+    return true;
 }
 
 static void
@@ -142,9 +141,7 @@ exact_refuse(struct exact_attempt *a, struct err *err)
     if (!broken && !a->shares && !find_levels(levels, &level, a, err))
         return false;
     const char *holder = NULL;
-    if (!broken)
-        holder = find_holder(a, err);
-    if (err->kind != ERR_NONE)
+    if (!broken && !find_holder(&holder, a, err))
         return false;
     a->row->refused = true;
     make_witness(&a->job->witness, a, &t, cols, levels, holder);

@@ -150,13 +150,13 @@ make_tokenizer(struct back_model *back, struct back_tokens *tokens, struct model
     struct str generation = { .max = back->texts.max };
     if (!back->options->how->no_tokenizer && !back_tokenizer(&back->texts, tokens, &how, err))
         return false;
-    bool ok = back_generation_config(&generation, tokens, model->catalog, err);
+    bool ok = back_generation_config(&generation, tokens, model->catalog, err), written = ok && generation.len != 0;
     struct str *text = NULL;
-    if (ok && generation.len != 0)
+    if (written)
         text = texts_add(&back->texts, "generation_config.json", err);
     if (!text) {
         str_clear(&generation);
-        return ok && err->kind == ERR_NONE;
+        return ok && !written;
     }
     *text = generation;
     return texts_check(&back->texts, err);

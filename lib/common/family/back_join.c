@@ -157,8 +157,10 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
         return rows_fail(tensor, ERR_LIMIT, "too many dimensions", err);
     if (row->nparts != 1 && !moves_slice(&v->moves, row->alternates, from, n))
         return rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
-    if (!verbs_backward(v, err) || v->skipped == 0)
-        return err->kind == ERR_NONE;
+    if (!verbs_backward(v, err))
+        return false;
+    if (v->skipped == 0)
+        return true;
     struct back_part *before = &j->part[j->n++];
     *before = *part;
     return verbs_skipped(&before->v, err);

@@ -98,7 +98,7 @@ walk(struct blobs *b, const char *dir, const char *below, unsigned deep, blobs_v
     }
     names_clear(&names);
     free(here);
-    return ok || err->kind != ERR_NONE || err_sys(err, ERR_OPEN, errno, "%s", "cannot list the directory");
+    return ok || err_sys(err, ERR_OPEN, errno, "%s", "cannot list the directory");
 }
 
 /* Adds a file that a link in a snapshot names: the last part of its target is the digest. */

@@ -179,7 +179,7 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
             return unexpected(&r, "duplicate key weight_map");
         mapped = mapped || is_map;
         if (is_map ? !read_map(&r) : !pull_skip(&r.json))
-            return err->kind == ERR_NONE ? broken(&r) : false;
+            return broken(&r);          /* unless read_map() has said why */
     }
     if (token != PULL_OBJECT_END || pull_next(&r.json) != PULL_END)
         return broken(&r);

@@ -485,7 +485,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         ok = err_set(err, ERR_USAGE, "--fetch requires a FILE argument, which the command reads as $AMN_FILE");
     bool there = ok && path && !options->fetch && stat(path, &st) == 0, absent = ok && path && !options->fetch && !there;
     if (absent && !err_absent(errno))
-        err_sys(err, ERR_OPEN, errno, "%s", "");
+        ok = err_sys(err, ERR_OPEN, errno, "%s", "");
     else if (absent && !stored && is_like_stored(path))
         ok = err_set(err, ERR_OPEN, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
             m->name, m->name);
@@ -496,7 +496,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else
         ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    ok = ok && err->kind == ERR_NONE && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
+    ok = ok && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
     if (!ok && options->fetch && path && !model_is_fetched_directory(path))
         tell_slash(m, path, err);
     return ok || err_in_file(err, str_or(m->name, ""));

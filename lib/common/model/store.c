@@ -117,12 +117,11 @@ store_hex(char *hex, const char *p, size_t n)
 }
 
 bool
-store_exists(int failed, const char *path, struct err *err)
+store_exists(bool *exists, int failed, const char *path, struct err *err)
 {
     char shown[STR_SHOWN];
-    if (failed != 0 && !err_absent(errno))
-        err_sys(err, ERR_OPEN, errno, "%s", str_shown(shown, path, strlen(path)));
-    return failed == 0;
+    *exists = failed == 0;
+    return *exists || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s", str_shown(shown, path, strlen(path)));
 }
 
 bool
@@ -130,11 +129,10 @@ store_require(const struct str *path, const char *get, struct err *err)
 {
     struct stat st;
     char shown[STR_SHOWN], how[STR_SHOWN];
-    if (!store_check_text(path, err))
+    bool exists;
+    if (!store_check_text(path, err) || !store_exists(&exists, stat(path->p, &st), path->p, err))
         return false;
-    if (store_exists(stat(path->p, &st), path->p, err))
-        return true;
-    return err_set(err, ERR_OPEN, "%s: %s; download the model with: %s",
+    return exists || err_set(err, ERR_OPEN, "%s: %s; download the model with: %s",
         str_shown(shown, path->p, path->len), strerror(errno), str_shown(how, get, strlen(get)));
 }
 

@@ -140,9 +140,8 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     struct stat st;
     char shown[STR_SHOWN];
     str_format(&path, "%s/refs/%s", repo, rev);
-    bool ok = store_check_text(&path, err);
-    bool is_ref = ok && store_exists(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
-    ok = ok && err->kind == ERR_NONE;
+    bool exists, ok = store_check_text(&path, err) && store_exists(&exists, stat(path.p, &st), path.p, err);
+    bool is_ref = ok && exists && S_ISREG(st.st_mode);
     if (is_ref && st.st_size > REF_MAX) {
         err_at(err, ERR_MALFORMED, REF_MAX, "invalid ref: longer than %d bytes", REF_MAX);
         ok = err_in_file(err, str_shown(shown, path.p, path.len));
@@ -285,14 +284,16 @@ static bool
 is_folder(const char *path, struct err *why)
 {
     struct stat st;
-    return store_exists(lstat(path, &st), path, why) && S_ISDIR(st.st_mode);
+    bool exists;
+    return store_exists(&exists, lstat(path, &st), path, why) && exists && S_ISDIR(st.st_mode);
 }
 
 static bool
 is_file(const char *path, struct err *why)
 {
     struct stat st;
-    return store_exists(stat(path, &st), path, why) && S_ISREG(st.st_mode);
+    bool exists;
+    return store_exists(&exists, stat(path, &st), path, why) && exists && S_ISREG(st.st_mode);
 }
 
 static bool

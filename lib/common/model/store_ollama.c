@@ -90,10 +90,10 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
         struct str library = { 0 };
         struct stat st;
         str_format(&library, "%s/%s/library", dir->p, entry);
-        ok = store_check_text(&library, err);
-        bool holds = ok && store_is_part(entry, strlen(entry), PART_MAX)
-            && store_exists(stat(library.p, &st), library.p, err) && S_ISDIR(st.st_mode);
-        ok = ok && err->kind == ERR_NONE;
+        bool exists = false;
+        ok = store_check_text(&library, err) && (!store_is_part(entry, strlen(entry), PART_MAX)
+            || store_exists(&exists, stat(library.p, &st), library.p, err));
+        bool holds = exists && S_ISDIR(st.st_mode);
         str_clear(&library);
         if (holds && *host)
             ok = err_set(err, ERR_USAGE, "both %s and %s have a library/ folder: give the HOST, too, as "
@@ -144,16 +144,17 @@ find_manifest(struct str *path, struct ollama_name *name, const char *root, cons
 {
     struct str dir = { 0 };
     struct stat st;
+    bool exists;
     str_format(&dir, "%s/manifests", root);
     bool ok = store_require(&dir, get, err) && (name->part[HOST][0] || find_host(name, &dir, get, err));
     if (ok) {
         str_format(path, "%s/%s/%s/%s/%s", dir.p, name->part[HOST], name->part[NAMESPACE], name->part[MODEL],
             name->part[TAG]);
-        ok = store_check_text(path, err);
+        ok = store_check_text(path, err) && store_exists(&exists, lstat(path->p, &st), path->p, err);
     }
-    if (ok && !store_exists(lstat(path->p, &st), path->p, err)) {
+    if (ok && !exists) {
         struct str other = { 0 };
-        ok = err->kind == ERR_NONE && store_ollama_search(&other, &dir, name, HOST, err);
+        ok = store_ollama_search(&other, &dir, name, HOST, err);
         if (ok && other.len != 0) {
             path->len = 0;
             str_add(path, other.p, other.len);
@@ -413,8 +414,11 @@ list_part(struct names *list, struct str *dir, struct ollama_name *name, int i, 
             ok = false;
         else if (i != TAG)
             ok = list_part(list, dir, name, i + 1, host, err) && ok;
-        else if (!store_exists(stat(dir->p, &st), dir->p, err) || !S_ISDIR(st.st_mode))
-            ok = add_operand(list, name, host, err) && ok;
+        else {
+            bool exists, known = store_exists(&exists, stat(dir->p, &st), dir->p, err);
+            if (!exists || !S_ISDIR(st.st_mode))
+                ok = add_operand(list, name, host, err) && known && ok;
+        }
         dir->len = len;
         dir->p[len] = '\0';
     }

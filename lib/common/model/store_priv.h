@@ -32,9 +32,8 @@ bool store_is_part(const char *p, size_t n, size_t max);
  * character. */
 bool store_hex(char *hex, const char *p, size_t n);
 
-/* Returns true if a file exists, given the result `failed` of stat() or lstat() on its path. Sets ERR_OPEN if errno does not
- * settle that. */
-bool store_exists(int failed, const char *path, struct err *err);
+/* Sets *exists from the result `failed` of stat() or lstat() on a path. Fails with ERR_OPEN if errno does not settle that. */
+bool store_exists(bool *exists, int failed, const char *path, struct err *err);
 
 /* Returns true if the path exists; else fails with ERR_OPEN, whose text includes the command `get` that downloads the model. */
 bool store_require(const struct str *path, const char *get, struct err *err);

@@ -136,19 +136,20 @@ is_input(const struct model *m, const struct stat *st)
     return m->folder && !m->inputs.fetch && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
-/* Returns true if a file of the directory exists, and its size. */
+/* Sets *nbytes to the size of a file of the directory, UINT64_MAX if there is none. */
 static bool
-has_file(const struct model_dir *dir, const char *name, uint64_t *nbytes, struct err *err)
+find_file(uint64_t *nbytes, const struct model_dir *dir, const char *name, struct err *err)
 {
     struct stat st;
     char *path = folder_path(dir->path, strlen(dir->path), name, err);
-    bool has = path && stat(path, &st) == 0;
-    if (has)
+    if (!path)
+        return false;
+    if (stat(path, &st) == 0)
         *nbytes = (uint64_t)st.st_size;
     else
-        *nbytes = 0;
+        *nbytes = UINT64_MAX;
     free(path);
-    return has;
+    return true;
 }
 
 /* Checks the directory before anything is written. With `resume`, the job continues if there is a journal. If the journal is
@@ -160,17 +161,21 @@ check_dir(const struct model_dir_job *job, struct err *err)
     const struct model_dir *dir = job->dir;
     struct stat st;
     char last[HF_SHARD_NAME];
-    uint64_t n;
+    uint64_t journal, n;
     if (stat(dir->path, &st) != 0)
         return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "%s", "");
     if (is_input(job->p->model, &st))
         return err_set(err, ERR_CREATE, "the output directory is the input directory; choose another");
-    if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
+    if (job->shards.n == 1)
+        hf_shard_name(last, &job->shards, 0);
+    else
+        hf_shard_index_name(last, &job->shards);
+    if (!find_file(&journal, dir, JOURNAL_NAME, err) || !find_file(&n, dir, last, err))
+        return false;
+    if (dir->resume && journal != 0 && journal != UINT64_MAX)
         return true;
-    job->dir->outputs->compares = dir->resume
-        && has_file(dir, job->shards.n == 1 ? hf_shard_name(last, &job->shards, 0)
-        : hf_shard_index_name(last, &job->shards), &n, err);
-    return err->kind == ERR_NONE && check_entries(job, err);
+    job->dir->outputs->compares = dir->resume && n != UINT64_MAX;
+    return check_entries(job, err);
 }
 
 static bool

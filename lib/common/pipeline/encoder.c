@@ -96,36 +96,37 @@ is_packed(const struct encoding *e)
         && (s->codes == EXACT_E2M1 || (s->codes == EXACT_INT && (s->bits == 4 || s->bits == 8) && !s->rounds));
 }
 
-/* Moves grains of a part with `elems`, for as long as that is possible: a few at a time, which stay in the cache. Returns how many, and
- * fails with err set. y NULL: checks them. */
-static uint64_t
+/* Moves grains of a part with `elems`, for as long as that is possible: a few at a time, which stay in the cache. Sets *moved to their
+ * number. y NULL: checks them. */
+static bool
 move_grains(const struct encoder_reader *r, const struct encoding *e, struct encode_run *run, unsigned part, uint64_t first,
-    uint64_t count, uint8_t *y, struct err *err)
+    uint64_t count, uint8_t *y, uint64_t *moved, struct err *err)
 {
     const struct encode_part *p = &e->part[part];
     uint64_t done = 0, numel = e->rows * e->cols, step = num_max(1, ENCODE_MOVED / p->elems);
     float *pack = r->how.b->hints + HINT_PACK * ENCODE_FLOATS;
+    bool ok = true, moves = true;
     run->hints.pack = pack;
-    for (uint64_t n; done < count; done += n) {
-        uint64_t at = (first + done) * p->elems;
-        n = num_min(step, count - done);
+    while (done < count && moves) {
+        uint64_t at = (first + done) * p->elems, n = num_min(step, count - done);
         run->n = (size_t)num_min(n * p->elems, numel - at);
-        if (!read_hint(r, HINT_PACK, at, run->n, pack, err)
-            || !e->encoder->exact.move(e, run, part, first + done, n, y ? y + done * p->grain : NULL))
-            break;
+        ok = read_hint(r, HINT_PACK, at, run->n, pack, err);
+        moves = ok && e->encoder->exact.move(e, run, part, first + done, n, y ? y + done * p->grain : NULL);
+        done += moves ? n : 0;
     }
     run->hints.pack = NULL;
-    return done;
+    *moved = done;
+    return ok;
 }
 
 /* Implements scales() of struct encode_hints. */
 static bool
-read_scales(void *of, uint64_t first, size_t count, const float *x, struct err *err)
+read_scales(void *of, uint64_t first, size_t count, const float *x, bool *has, struct err *err)
 {
     const struct encoder_reader *r = of;
     size_t at = (size_t)(x - r->how.b->floats);
-    return wanted(r->exact) >> HINT_SCALE & 1
-        && read_hint(r, HINT_SCALE, first, count, r->how.b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
+    *has = wanted(r->exact) >> HINT_SCALE & 1;
+    return !*has || read_hint(r, HINT_SCALE, first, count, r->how.b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
 }
 
 /* Implements read() of struct encode_run. */
@@ -367,8 +368,8 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     if (e->exact || r->shift || part->most != 0)
         step = ENCODE_MOVED;
     if (e->exact && part->elems != 0 && is_packed(e)) {
-        uint64_t done = move_grains(r, e, &run, of->part, first, count, y, err);
-        if (err->kind != ERR_NONE)
+        uint64_t done;
+        if (!move_grains(r, e, &run, of->part, first, count, y, &done, err))
             return false;
         first += done;
         count -= done;
@@ -659,12 +660,8 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
         run.n = (size_t)num_min(count * part->elems, numel - first * part->elems);
     else
         run.n = 0;
-    uint64_t done;
-    if (part->elems == 0 || !is_packed(e))
-        done = 0;
-    else
-        done = move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
-    if (err->kind != ERR_NONE)
+    uint64_t done = 0;
+    if (part->elems != 0 && is_packed(e) && !move_grains(&r, e, &run, t->of.part, first, count, NULL, &done, err))
         return false;
     if (done != 0 && *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1)
         *way = EXACT_HINT;

@@ -211,8 +211,10 @@ pickles_run_search(struct scanner *s, const struct pickles_run *run, struct wind
 static bool
 pickles_run_finish(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p, bool any)
 {
-    if (!window_hold(w, 1, s->err) || !any || run->aside || p->stacked)
-        return s->err->kind == ERR_NONE;
+    if (!window_hold(w, 1, s->err))
+        return false;
+    if (!any || run->aside || p->stacked)
+        return true;
     if (!p->stopped)
         pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "pickle ends before its STOP (truncated or "
             "damaged): what follows cannot be scanned reliably");

@@ -68,8 +68,10 @@ scan_entry(struct scanner *s, struct pickles_entry *e)
     struct pickles_run run = { .member = e->path.p, .member_len = e->path.len, .open = e->m->open,
         .sure = is_pickle_name(e->path.p, e->path.len) };
     bool npy;
-    if (!pickles_npy(s, &run, &e->w, &npy) || npy)
-        return s->err->kind == ERR_NONE;
+    if (!pickles_npy(s, &run, &e->w, &npy))
+        return false;
+    if (npy)
+        return true;
     if (run.open)
         return pickles_run(s, &run, &e->w);
     if (!window_hold(&e->w, 4, s->err))

@@ -36,15 +36,13 @@ read_callback(struct archive *archive, void *of, const void **p)
     return ARCHIVE_FATAL;
 }
 
-/* Reports a failed libarchive call. It does not always say that it ran out of memory; but malloc() leaves ENOMEM in errno,
- * which was set to 0. */
+/* Reports a failed libarchive call, unless the read callback has said why. It does not always say that it ran out of memory; but
+ * malloc() leaves ENOMEM in errno, which was set to 0. */
 static bool
 unpack_archive_failed(struct unpack *u, struct err *err)
 {
     struct archive_state *s = u->engine;
     int sys = errno;
-    if (err->kind != ERR_NONE)          /* the read callback has set it */
-        return false;
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
         return err_set(err, ERR_LIMIT, "out of memory while decompressing %s", u->packing->name);
     if (u->in_ended)

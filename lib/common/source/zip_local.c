@@ -1,5 +1,6 @@
 /* Compares the local headers of a ZIP archive, and the data descriptors after members, with the directory. Headers that are
  * close together are read at once; of large members, only headers and descriptors are read. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,7 @@ static const char sig_local[4] = "PK\3\4", sig_descriptor[4] = "PK\7\10";
 const uint8_t *
 zip_look(struct zip_window *w, uint64_t at, size_t n, uint64_t more, struct err *err)
 {
-    if (at > w->end || n > w->end - at)
-        return NULL;
+    assert(zip_within(w, at, n));
     if (at >= w->at && at - w->at <= w->n && n <= w->n - (at - w->at))
         return w->p + (at - w->at);
     w->n = (size_t)num_min(num_max(n, more), num_min(w->end - at, sizeof w->p));
@@ -139,9 +139,11 @@ check_gap(struct zip_window *w, const struct zip_member *m, uint64_t next, uint6
         return gap == 0 || zip_bad_member(err, m, end, "followed by bytes that belong to no member");
     if (gap != SHORT_DESCRIPTOR && gap != LONG_DESCRIPTOR)
         return zip_bad_member(err, m, end, "not followed by a data descriptor of 16 or 24 bytes");
+    if (!zip_within(w, end, (size_t)gap))
+        return zip_bad_member(err, m, end, "the data descriptor is outside of the member area");
     const uint8_t *p = zip_look(w, end, (size_t)gap, want - end, err);
     if (!p)
-        return err->kind == ERR_NONE && zip_bad_member(err, m, end, "the data descriptor is outside of the member area");
+        return false;
     bool wide = gap == LONG_DESCRIPTOR;
     uint64_t stored = wide ? load_le64(p + 8) : load_le32(p + 8), nbytes = wide ? load_le64(p + 16) : load_le32(p + 12);
     if (!zip_is(p, sig_descriptor) || load_le32(p + 4) != m->crc || stored != m->stored || nbytes != m->nbytes)

@@ -29,12 +29,14 @@ struct finder {
     bool only_starts;           /* do not collect members, only look for the beginning of a directory */
 };
 
-/* Calls zip_look(). Clears f->ok if reading failed. */
+/* Returns bytes [at, at + n), or NULL. Clears f->ok if reading failed. */
 static const uint8_t *
 zip_loose_look(struct finder *f, uint64_t at, size_t n, size_t more)
 {
+    if (!zip_within(&f->view, at, n))
+        return NULL;
     const uint8_t *p = zip_look(&f->view, at, n, more, f->err);
-    f->ok = f->ok && f->err->kind == ERR_NONE;
+    f->ok = f->ok && p;
     return p;
 }
 

@@ -35,8 +35,15 @@ struct zip_window {
     uint8_t p[33 << 10];
 };
 
-/* Returns bytes [at, at + n), n at most 8 KiB, valid until the next call. If they must be read, reads up to `more` bytes.
- * Returns NULL if they pass the end, or if the read failed, which err then says. */
+/* Returns true if bytes [at, at + n) end before the end. */
+static inline bool
+zip_within(const struct zip_window *w, uint64_t at, size_t n)
+{
+    return at <= w->end && n <= w->end - at;
+}
+
+/* Returns bytes [at, at + n), n at most 8 KiB, which are within the window, valid until the next call; or NULL if they cannot be
+ * read. If they must be read, reads up to `more` bytes. */
 const uint8_t *zip_look(struct zip_window *w, uint64_t at, size_t n, uint64_t more, struct err *err);
 
 /* Fails with ERR_MALFORMED and the name of the member. */

@@ -150,8 +150,10 @@ bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, s
 {
     struct hf_string bytes;
     *text = (struct hf_string){ NULL, 0 };
-    if (!bytes_from_base64(&bytes, chars, p, n, err) || !bytes.p)
-        return err->kind == ERR_NONE;
+    if (!bytes_from_base64(&bytes, chars, p, n, err))
+        return false;
+    if (!bytes.p)
+        return true;
     char *out = hf_chars_room(chars, 2 * bytes.n, err);
     if (!out)
         return false;

@@ -113,11 +113,13 @@ find_added(uint64_t *id, bool *found, struct vocab *v, const struct hf_string *t
             *found = true;
             *id = a.id;
         }
-    if (err->kind == ERR_NONE && !*found && tokens_find(v, text, &any)) {
+    if (err->kind != ERR_NONE)
+        return false;
+    if (!*found && tokens_find(v, text, &any)) {
         *found = true;
         *id = any;
     }
-    return err->kind == ERR_NONE;
+    return true;
 }
 
 static bool
@@ -174,10 +176,10 @@ put_by_text(struct keys *keys, struct special *s, struct err *err)
                 found[i] = true;
                 id[i] = a.id;
             }
-    for (int i = 0; err->kind == ERR_NONE && i < ROLES; i++)
-        if (found[i] && has_role(s, (enum special_role)i))
-            put_id(keys, s, (enum special_role)i, id[i], err);
-    return err->kind == ERR_NONE;
+    bool ok = err->kind == ERR_NONE;
+    for (int i = 0; ok && i < ROLES; i++)
+        ok = !found[i] || !has_role(s, (enum special_role)i) || put_id(keys, s, (enum special_role)i, id[i], err);
+    return ok;
 }
 
 /* Puts ids from config.json. Lists of ids are skipped. */

@@ -122,8 +122,8 @@ enter_named(struct sharded *s, const char *dir, const char *file, struct err *er
     if (ok)
         path = folder_path(dir, strlen(dir), s->step.p, err);
     if (path && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
-        err_set(err, ERR_OPEN, "%s names the directory %s, which is not here", file, str_shown(shown, s->step.p, s->step.len));
-    ok = path && err->kind == ERR_NONE && enter(s, path, err);
+        ok = err_set(err, ERR_OPEN, "%s names the directory %s, which is not here", file, str_shown(shown, s->step.p, s->step.len));
+    ok = ok && path && enter(s, path, err);
     if (ok && !s->format)
         ok = err_set(err, ERR_OPEN, "%s names the directory %s, which holds no checkpoint", file, str_shown(shown, s->step.p, s->step.len));
     free(path);
@@ -163,11 +163,11 @@ enter_only(struct sharded *s, const char *dir, struct err *err)
         path = folder_path(dir, strlen(dir), found, err);
     if (path)
         str_text(&s->step, found);
-    if (path)
-        ok = (!s->step.failed || err_memory(err, s->step.room)) && enter(s, path, err);
+    if (ok && n == 1)
+        ok = path && (!s->step.failed || err_memory(err, s->step.room)) && enter(s, path, err);
     str_clear(&words);
     free(path);
-    return ok && err->kind == ERR_NONE;
+    return ok;
 }
 
 bool

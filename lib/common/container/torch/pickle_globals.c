@@ -172,18 +172,12 @@ static const struct { const char *module, *names; } described[] = {
     { "megatron.core.optimizer", "OptimizerConfig" },
 };
 
-static bool
-same(const char *text, const uint8_t *p, size_t n)
-{
-    return strlen(text) == n && (n == 0 || memcmp(text, p, n) == 0);
-}
-
 const uint8_t *
 pickle_module_today(const uint8_t *module, size_t *n)
 {
     static const char *const names[][2] = { { "__builtin__", "builtins" }, { "copy_reg", "copyreg" } };
     for (size_t i = 0; i < LENGTH(names); i++)
-        if (same(names[i][0], module, *n)) {
+        if (str_is(module, *n, names[i][0])) {
             *n = strlen(names[i][1]);
             return (const uint8_t *)names[i][1];
         }
@@ -197,7 +191,7 @@ find_class(struct pickle_global *global, const struct family *f, const uint8_t *
     if (!str_strip((const char *)name, &n, f->suffix))
         return false;
     for (size_t i = 0; i < f->n; i++)
-        if (same(classes[i], name, n)) {
+        if (str_is(name, n, classes[i])) {
             *global = (struct pickle_global){ .role = f->role, .type = &types[i] };
             return true;
         }
@@ -210,22 +204,22 @@ pickle_global_find(struct pickle_global *global, const uint8_t *module, size_t m
 {
     module = pickle_module_today(module, &module_len);
     for (size_t i = 0; i < LENGTH(singles); i++)
-        if (same(singles[i].module, module, module_len) && same(singles[i].name, name, name_len)) {
+        if (str_is(module, module_len, singles[i].module) && str_is(name, name_len, singles[i].name)) {
             bool untyped = singles[i].role == GLOBAL_STORAGE;
             *global = (struct pickle_global){ .role = singles[i].role, .type = untyped ? &types[T_U8] : NULL,
                 .untyped = untyped };
             return true;
         }
     for (size_t i = 0; i < LENGTH(others); i++)
-        if (same(others[i].module, module, module_len) && same(others[i].name, name, name_len)) {
+        if (str_is(module, module_len, others[i].module) && str_is(name, name_len, others[i].name)) {
             *global = (struct pickle_global){ .role = others[i].role };
             return true;
         }
     for (size_t i = 0; i < LENGTH(families); i++)
-        if (same(families[i].module, module, module_len) && find_class(global, &families[i], name, name_len))
+        if (str_is(module, module_len, families[i].module) && find_class(global, &families[i], name, name_len))
             return true;
-    for (size_t i = 0; i < LENGTH(types) && same("torch", module, module_len); i++)
-        if (same(types[i].name, name, name_len)) {
+    for (size_t i = 0; i < LENGTH(types) && str_is(module, module_len, "torch"); i++)
+        if (str_is(name, name_len, types[i].name)) {
             *global = (struct pickle_global){ .role = GLOBAL_DTYPE, .type = &types[i] };
             return true;
         }
@@ -251,12 +245,12 @@ pickle_global_find_shards(struct pickle_global *global, const uint8_t *module, s
 {
     module = pickle_module_today(module, &module_len);
     for (size_t i = 0; i < LENGTH(described); i++)
-        if (same(described[i].module, module, module_len) && has_word(described[i].names, name, name_len)) {
+        if (str_is(module, module_len, described[i].module) && has_word(described[i].names, name, name_len)) {
             *global = (struct pickle_global){ .role = GLOBAL_DATA };
             return true;
         }
     *global = (struct pickle_global){ .role = GLOBAL_GETATTR };
-    return same("builtins", module, module_len) && same("getattr", name, name_len);
+    return str_is(module, module_len, "builtins") && str_is(name, name_len, "getattr");
 }
 
 const char *
