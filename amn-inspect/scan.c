@@ -227,6 +227,16 @@ scan_index(struct scanning *scan, const char *path, struct err *err)
     return ok;
 }
 
+/* Scans the files of a bundle, such as the layers of a store. */
+static bool
+scan_bundle(struct scanning *scan, const struct bundle *bundle, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < bundle->n && !ferror(stdout); i++)
+        ok = scan_file(scan, bundle->file[i].path, bundle->file[i].name, LISTED, err);
+    return ok;
+}
+
 /* --- operands -------------------------------------------------------------------------------------------- */
 
 /* Scans a file, a directory, or the directory of a model index. */
@@ -285,7 +295,7 @@ scan_operand(void *own, const char *operand, struct err *err)
         ok = catalog && store_resolve(&found, path, &inputs, catalog, err);
         path = found.p;
     }
-    ok = ok && scan_path(scan, path, operand, err);
+    ok = ok && (inputs.bundle.path ? scan_bundle(scan, &inputs.bundle, err) : scan_path(scan, path, operand, err));
     if (!ok && operand) {
         char shown[STR_SHOWN];
         err_in_file(err, str_shown(shown, operand, strlen(operand)));

@@ -90,7 +90,7 @@ read_folder(const struct container_options *how)
     struct source *made = NULL;
     struct inputs inputs = { 0 };
     struct catalog *catalog = catalog_new(how->limits, &err);
-    bool ok = catalog && sharded_find(&s, folder, &err) && s && sharded_read(s, &made, catalog, how, &inputs, &err)
+    bool ok = catalog && sharded_find(&s, folder, &inputs, &err) && s && sharded_read(s, &made, catalog, how, &err)
         && catalog_seal(catalog, &err);
     assert(err.kind != ERR_BUG && (!ok || err.kind == ERR_NONE));
     for (size_t i = 0; ok && i < catalog_count(catalog); i++)

@@ -201,23 +201,23 @@ candidates_has_whole(const struct candidates *c)
 }
 
 bool
-candidates_list(struct candidates *c, const char *dir, struct err *err)
+candidates_list(struct candidates *c, const char *dir, const struct inputs *inputs, struct err *err)
 {
     char shown[STR_SHOWN];
-    DIR *d = opendir(dir);
-    if (!d) {
+    struct bundle_list l;
+    if (!bundle_list_open(&l, dir, inputs)) {
         err_sys(err, ERR_OPEN, errno, "cannot list the directory");
         return err_in_file(err, str_shown(shown, dir, strlen(dir)));
     }
     const char *name;
     bool ok = true;
-    while (ok && (name = folder_next(d, err)) != NULL) {
+    while (ok && (name = bundle_list_next(&l, err)) != NULL) {
         c->deepspeed = c->deepspeed || strcmp(name, "zero_to_fp32.py") == 0 || str_ends(name, "_model_states.pt");
         c->coreml = c->coreml || is_coreml(name);
         c->tensorflow = c->tensorflow || str_ends(name, ".data-00000-of-00001");
         ok = !step_of(NULL, name) || names_add(&c->names, name, strlen(name), err);
     }
-    closedir(d);
+    bundle_list_close(&l);
     names_sort(&c->names);
     return (ok && err->kind == ERR_NONE) || err_in_file(err, str_shown(shown, dir, strlen(dir)));
 }

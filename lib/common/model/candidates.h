@@ -15,7 +15,7 @@ struct candidates {
 };
 
 /* Lists a directory. Fails with ERR_OPEN. */
-bool candidates_list(struct candidates *c, const char *dir, struct err *err);
+bool candidates_list(struct candidates *c, const char *dir, const struct inputs *inputs, struct err *err);
 
 /* Returns true if a name in the listed directory shows a complete model, beside which a checkpoint of a training job does not count. */
 bool candidates_has_whole(const struct candidates *c);

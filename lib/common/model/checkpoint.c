@@ -11,9 +11,10 @@ bool
 checkpoint_is(const char *dir)
 {
     struct sharded *found = NULL;
+    struct inputs none = { 0 };
     struct err ignored;
     err_init(&ignored);
-    bool is = !sharded_find(&found, dir, &ignored) || found;
+    bool is = !sharded_find(&found, dir, &none, &ignored) || found;
     sharded_free(found);
     return is;
 }
@@ -39,7 +40,7 @@ checkpoint_folder(struct inputs *inputs, const char *dir, struct err *err)
 }
 
 bool
-checkpoint_check_empty(const struct catalog *catalog, const char *dir, struct err *err)
+checkpoint_check_empty(const struct catalog *catalog, const char *dir, struct inputs *inputs, struct err *err)
 {
     struct sharded *found = NULL;
     struct err ignored;
@@ -47,7 +48,7 @@ checkpoint_check_empty(const struct catalog *catalog, const char *dir, struct er
     for (size_t i = 0; i < catalog_count(catalog); i++)
         if (catalog_at(catalog, i)->extent.nbytes != 0)
             return true;
-    bool ok = catalog_count(catalog) == 0 || !sharded_find(&found, dir, &ignored) || !found
+    bool ok = catalog_count(catalog) == 0 || !sharded_find(&found, dir, inputs, &ignored) || !found
         || err_set(err, ERR_UNSUPPORTED, "the tensors of the model are empty, because the weights are in the checkpoint beside it: give "
             "that directory: %s", found->dir);
     sharded_free(found);

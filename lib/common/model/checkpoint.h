@@ -14,6 +14,6 @@ char *checkpoint_folder(struct inputs *inputs, const char *dir, struct err *err)
 
 /* Fails with ERR_UNSUPPORTED if all tensors of a model are empty, as a trainer writes them that keeps the weights in the checkpoint
  * beside it. */
-bool checkpoint_check_empty(const struct catalog *catalog, const char *dir, struct err *err);
+bool checkpoint_check_empty(const struct catalog *catalog, const char *dir, struct inputs *inputs, struct err *err);
 
 #endif

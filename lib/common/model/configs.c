@@ -1,5 +1,6 @@
 #include "model/configs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "base/pull.h"
 #include "base/str.h"
 #include "model/candidates.h"
 #include "base/folder.h"
@@ -127,6 +129,46 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
     return inputs->fetch || read_description(catalog, dir, n, inputs, err);
 }
 
+/* Returns true if a config has a block about quantization. */
+static bool
+has_quantization(const struct catalog_config *config)
+{
+    struct pull json;
+    pull_init(&json, config->text, config->n, 0);
+    bool found = false;
+    if (pull_next(&json) == PULL_OBJECT)
+        while (!found && pull_next(&json) == PULL_KEY) {
+            found = pull_text_is(&json.token, "quantization") || pull_text_is(&json.token, "quantization_config");
+            if (!pull_skip(&json))
+                break;
+        }
+    return found;
+}
+
+bool
+configs_add_quantization(struct catalog *catalog, const struct str *members, struct err *err)
+{
+    const struct catalog_config *config = NULL;
+    struct str text = { 0 };
+    for (size_t i = 0; i < catalog_config_count(catalog); i++)
+        if (strcmp(catalog_config_at(catalog, i)->name, "config.json") == 0)
+            config = catalog_config_at(catalog, i);
+    const char *brace = config ? memchr(config->text, '{', config->n) : NULL;
+    if (config && (!brace || has_quantization(config)))
+        return true;
+    str_format(&text, "{\n  \"quantization\": {%s}", members->p);
+    size_t used = config ? (size_t)(brace + 1 - config->text) : 0;
+    while (config && used < config->n && isspace((unsigned char)config->text[used]))
+        used++;
+    if (config)
+        str_text(&text, used < config->n && config->text[used] == '}' ? "\n" : ",\n  ");
+    str_add(&text, config ? config->text + used : "\n}\n", config ? config->n - used : 3);
+    const struct catalog_config made = { .name = "config.json", .text = str_or(text.p, ""), .n = text.len };
+    bool ok = (!text.failed || err_memory(err, text.room)) && catalog_set_config(catalog, &made, err);
+    str_clear(&text);
+    return ok;
+}
+
 /* --- other files --------------------------------------------------------------------------------------- */
 
 /* Returns why a file cannot be read, or NULL if it can or is a directory. */
@@ -152,8 +194,8 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     const char *name;
     char shown[STR_SHOWN];
     DIR *d = opendir(dir);
-    bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
-    while (ok && (name = folder_next(d, err)) != NULL) {
+    bool ok = d || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "cannot list the directory");      /* a bundle */
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
         char *path = NULL;
         if (*name != '.' && !candidates_is_model(name))
             path = folder_path(dir, strlen(dir), name, err);

@@ -13,6 +13,9 @@ bool configs_read_configs(struct catalog *catalog, const char *dir, size_t n, st
  * need none of these files. Skips hidden files and weights. */
 bool configs_warn(struct catalog *catalog, const char *dir, struct err *err);
 
+/* Adds {"quantization": {MEMBERS}} to config.json unless that has such a block; makes one if the catalog has none. */
+bool configs_add_quantization(struct catalog *catalog, const struct str *members, struct err *err);
+
 /* Adds the one config at `path` to the catalog. */
 bool configs_read_config(struct catalog *catalog, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 

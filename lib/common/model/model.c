@@ -372,7 +372,7 @@ find_sharded(struct model *m, const struct candidates *in, const char *dir, stru
 {
     char shown[STR_SHOWN];
     bool master = m->how.state && strcmp(m->how.state, "master") == 0;
-    return (candidates_has_whole(in) && !master) || sharded_find(&m->sharded, dir, err)
+    return (candidates_has_whole(in) && !master) || sharded_find(&m->sharded, dir, &m->inputs, err)
         || err_in_file(err, str_shown(shown, dir, strlen(dir)));
 }
 
@@ -381,7 +381,7 @@ open_checkpoint(struct model *m, const char *dir, const struct model_options *op
 {
     struct sharded *s = m->sharded;
     struct source *made = NULL;
-    bool ok = sharded_read(s, &made, m->catalog, &m->how, &m->inputs, err);
+    bool ok = sharded_read(s, &made, m->catalog, &m->how, err);
     struct source **src = NULL;
     if (ok)
         src = realloc(s->src, (s->nsrc + 1) * sizeof *src);
@@ -395,10 +395,12 @@ open_checkpoint(struct model *m, const char *dir, const struct model_options *op
     s->src = NULL;
     s->nsrc = 0;
     m->container = &container_sharded;
-    char *folder = checkpoint_folder(&m->inputs, dir, err), *path = NULL;
+    char *folder = s->folder ? folder_path(dir, strlen(dir), s->folder, err) : checkpoint_folder(&m->inputs, dir, err), *path = NULL;
     if (folder)
         path = folder_path(folder, strlen(folder), "config.json", err);
     ok = path && catalog_seal(m->catalog, err) && keep_folder(m, folder, strlen(folder), err) && add_configs(m, path, options, err);
+    if (ok && s->quantization.len != 0 && (!options->config || strcmp(options->config, "none") != 0))
+        ok = configs_add_quantization(m->catalog, &s->quantization, err);
     free(folder);
     free(path);
     return ok;
@@ -410,7 +412,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
 {
     struct candidates in = { 0 };
     char *path = NULL;
-    bool listed = candidates_list(&in, dir, err);
+    bool listed = candidates_list(&in, dir, &m->inputs, err);
     if (listed && !find_sharded(m, &in, dir, err)) {
         candidates_clear(&in);
         return false;
@@ -429,7 +431,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
             " this shard is read", catalog_facts_of(m->catalog)->shards);
     free(path);
     candidates_clear(&in);
-    return ok && checkpoint_check_empty(m->catalog, dir, err);
+    return ok && checkpoint_check_empty(m->catalog, dir, &m->inputs, err);
 }
 
 /* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */
@@ -489,7 +491,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else if (absent && !stored && is_like_stored(path))
         ok = err_set(err, ERR_OPEN, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
             m->name, m->name);
-    else if (there && S_ISDIR(st.st_mode))
+    else if (there && (S_ISDIR(st.st_mode) || m->inputs.bundle.path))
         ok = open_directory(m, path, options, err);
     else if (ok && options->fetch && model_is_fetched_directory(path))
         ok = open_fetched_directory(m, path, options, err);

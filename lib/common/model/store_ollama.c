@@ -1,7 +1,8 @@
 /* Ollama's model store.
  *
  *      ROOT/manifests/HOST/NAMESPACE/MODEL/TAG     { "layers": [ { "mediaType", "digest": "sha256:HEX", "size" } ] }
- *      ROOT/blobs/sha256-HEX                       a layer; the model layer is a GGUF file
+ *      ROOT/blobs/sha256-HEX                       a layer; the model layer is a GGUF file, or there is one layer for each tensor,
+ *                                                  and one for each JSON file, with a "name"
  *
  * Ollama compares the parts of a name without regard to ASCII case. It verifies the hash of a blob when it pulls it, so this
  * file only lists the blobs, for command/check_blobs.
@@ -21,6 +22,8 @@ enum { HOST, NAMESPACE, MODEL, TAG, PARTS };
 enum { PART_MAX = 128, MANIFEST_MAX = 1 << 20, HEX = 64 };
 
 const struct store_place store_ollama_places[STORE_PLACES] = { { "OLLAMA_MODELS", "" }, { "HOME", "/.ollama/models" } };
+
+#define TENSOR "application/vnd.ollama.image.tensor"
 
 static const char digest_head[] = "sha256:";
 
@@ -241,9 +244,6 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
         bool is_model = type && strcmp(type, "application/vnd.ollama.image.model") == 0;
         if (!type)
             err_set(err, ERR_MALFORMED, "layer %zu of the manifest has no mediaType", i);
-        else if (strcmp(type, "application/vnd.ollama.image.tensor") == 0)
-            err_set(err, ERR_UNSUPPORTED, "not supported: the model is stored as one layer per tensor, "
-                "not as a GGUF file");
         else if (is_model && model)
             err_set(err, ERR_UNSUPPORTED, "the manifest has more than one model layer");
         else if (strcmp(type, "application/vnd.ollama.image.projector") == 0)
@@ -284,6 +284,54 @@ check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct 
     return ok;
 }
 
+/* Returns true if the manifest has layers of tensors. */
+static bool
+has_tensors(const json_t *layers)
+{
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(layers) && !found; i++)
+        found = strcmp(str_or(json_string_value(json_object_get(json_array_get(layers, i), "mediaType")), ""), TENSOR) == 0;
+    return found;
+}
+
+/* Adds a layer with a name to the bundle. Its blob must have the size that the manifest declares. */
+static bool
+bundle_layer(struct bundle *b, const char *root, const json_t *layer, const char *get, struct err *err)
+{
+    const json_t *size = json_object_get(layer, "size"), *name = json_object_get(layer, "name");
+    struct bundled file = { .name = (char *)json_string_value(name), .nbytes = (uint64_t)json_integer_value(size) };
+    struct str path = { 0 };
+    struct stat st;
+    file.tensors = strcmp(json_string_value(json_object_get(layer, "mediaType")), TENSOR) == 0;
+    if (!file.name || !*file.name || strlen(file.name) != json_string_length(name))
+        return err_set(err, ERR_MALFORMED, "a layer of the manifest has no name");
+    if (!json_is_integer(size) || json_integer_value(size) < 0)
+        return err_set(err, ERR_MALFORMED, "a layer of the manifest has no size");
+    bool ok = blob_path(&path, root, layer, err) && store_require(&path, get, err);
+    if (ok && stat(path.p, &st) == 0 && (uint64_t)st.st_size != file.nbytes) {
+        ok = err_set(err, ERR_MALFORMED, "size is %" PRIu64 " bytes, but the manifest declares %" PRIu64, (uint64_t)st.st_size, file.nbytes);
+        err_in_file(err, path.p);
+    }
+    file.path = path.p;
+    ok = ok && bundle_add(b, &file, err);
+    str_clear(&path);
+    return ok;
+}
+
+/* Makes a bundle of the layers of tensors and of JSON files. */
+static bool
+bundle_layers(struct bundle *b, const char *path, const char *root, const json_t *layers, const char *get, struct err *err)
+{
+    bool ok = bundle_begin(b, path, err);
+    for (size_t i = 0; ok && i < json_array_size(layers); i++) {
+        const json_t *layer = json_array_get(layers, i);
+        const char *type = json_string_value(json_object_get(layer, "mediaType"));
+        if (type && (strcmp(type, TENSOR) == 0 || strcmp(type, "application/vnd.ollama.image.json") == 0))
+            ok = bundle_layer(b, root, layer, get, err);
+    }
+    return ok && bundle_seal(b, err);
+}
+
 static bool
 read_manifest(struct str *blob, const char *path, const char *root, const char *get, struct inputs *inputs,
     struct catalog *catalog, struct err *err)
@@ -295,13 +343,17 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
     size_t n;
     bool ok = small_file_open(&src, path, false, MANIFEST_MAX, catalog_budget(catalog),
         "bytes of the manifest", &text, &n, inputs, err);
-    if (ok) {
-        ok = tree_read(&manifest, text, n, "the manifest", err)
-            && (layer = model_layer(manifest, catalog, root, err)) != NULL && blob_path(blob, root, layer, err);
-        if (!ok)
-            err_in_file(err, source_name(src));
+    ok = ok && (tree_read(&manifest, text, n, "the manifest", err) || err_in_file(err, source_name(src)));
+    bool tensors = ok && has_tensors(json_object_get(manifest, "layers"));
+    if (tensors) {
+        str_text(blob, path);
+        ok = store_check_text(blob, err)
+            && (bundle_layers(&inputs->bundle, path, root, json_object_get(manifest, "layers"), get, err) || err_in_file(err, source_name(src)));
+    } else if (ok) {
+        layer = model_layer(manifest, catalog, root, err);
+        ok = (layer && blob_path(blob, root, layer, err)) || err_in_file(err, source_name(src));
+        ok = ok && store_require(blob, get, err) && check_blob(blob->p, layer, inputs, err);
     }
-    ok = ok && store_require(blob, get, err) && check_blob(blob->p, layer, inputs, err);
     json_decref(manifest);
     source_close(src);
     return ok;

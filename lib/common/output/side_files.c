@@ -124,18 +124,16 @@ find_in(struct side_files *f, const char *folder, const char *in, struct err *er
 {
     const char *name;
     char *path = folder_path(folder, strlen(folder), in, err);
-    DIR *d = NULL;
-    if (path)
-        d = opendir(path);
-    bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", in));
-    while (ok && d && (name = folder_next(d, err)) != NULL) {
+    struct bundle_list l = { 0 };
+    bool there = path && bundle_list_open(&l, path, &f->model->inputs);
+    bool ok = path && (there || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", in));
+    while (ok && there && (name = bundle_list_next(&l, err)) != NULL) {
         struct str entry = { 0 };
         str_format(&entry, "%s%s", in, name);
         ok = (!entry.failed || err_memory(err, entry.len)) && (!is_copied(f, folder, in, name, entry.p) || find_entry(f, folder, entry.p, err));
         str_clear(&entry);
     }
-    if (d)
-        closedir(d);
+    bundle_list_close(&l);
     free(path);
     return ok && err->kind == ERR_NONE;
 }

@@ -11,6 +11,7 @@
  *     mxfp4    FP4, groups of 32     V = RN32(q * 2^(scale - 127))
  *     nvfp4    FP4, groups of 16     V = RN32(q * E4M3(scale)), or with P.global_scale F32
  *                                    V = RN32(q * RN32(E4M3(scale) * RN32(global_scale / 2688)))
+ *                                    V = RN32(q * E4M3(scale) * weight.global_scale), as Ollama stores it
  *     mxfp8    E4M3, groups of 32    V = RN32(q * 2^(scale - 127))
  *
  * For affine codes the shapes determine only group * bits. `quantization` in config.json has both, and has an entry under
@@ -30,7 +31,8 @@
 #include "scheme/step.h"
 #include "scheme/table.h"
 
-enum { CODES, SCALES, BIASES, GLOBAL, GLOBAL_OVER = 2688 };  /* parts; GLOBAL: global_scale, which is divided by 2688 */
+/* Parts. GLOBAL: global_scale, which is divided by 2688; FACTOR: weight.global_scale, which is not. */
+enum { CODES, SCALES, BIASES, GLOBAL, FACTOR, GLOBAL_OVER = 2688 };
 
 /* The float formats, by the number of words that share a scale. */
 static const struct kind {
@@ -118,13 +120,14 @@ find_kind(const struct tensor *codes, const struct tensor *scales)
     return NULL;
 }
 
-/* scales, biases, global_scale */
+/* scales, biases, global_scale, weight.global_scale */
 static bool
 floats_fit(const struct table_match *f)
 {
     const struct kind *kind = find_kind(f->codes, f->with[0]);
     return kind && dim_same_rows(f->codes, f->with[0]) && !f->with[1]
-        && (!f->with[2] || (kind->scale == DTYPE_F8_E4M3 && dim_is_one(f->with[2])));
+        && (!f->with[2] || (kind->scale == DTYPE_F8_E4M3 && dim_is_one(f->with[2])))
+        && (!f->with[3] || (kind->scale == DTYPE_F8_E4M3 && !f->with[2] && dim_is_one(f->with[3])));
 }
 
 static uint64_t
@@ -307,7 +310,7 @@ mlx_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
     uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part == CODES)
         *s = (struct span){ first / 8 * m->bits, (end / 8 - first / 8) * m->bits + (end % 8 * m->bits + 7) / 8 };
-    else if (part == GLOBAL)
+    else if (part == GLOBAL || part == FACTOR)
         *s = (struct span){ 0, size };
     else
         *s = (struct span){ from * size, (to - from + 1) * size };
@@ -339,7 +342,13 @@ decode_float(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n, 
     const struct mlx *m = d->w->own;
     struct step_room *own = d->room;
     const struct codes4 c = { .map = fp4_values, .scales = own->scales, .group = m->group, .low_first = true };
-    if (m->bits == 4)
+    if (d->w->part[FACTOR] && !d->plain) {      /* a code times its scale is exact */
+        float factor = scale_at(d, FACTOR, 0);
+        d->k->codes4_f32(own->v, x + at % 8 / 2, (size_t)(at % m->group), n, &c);
+        for (size_t i = 0; i < n; i++)
+            own->v[i] *= factor;
+        kernels_round(d->k, d->to, y, own->v, n);
+    } else if (m->bits == 4)
         step_codes4(d, y, x + at % 8 / 2, (size_t)(at % m->group), n, &c, own->v);
     else
         step_fp8(d, y, DTYPE_F8_E4M3, x + at % 8, n, own->scales, m->group, own->v);
@@ -411,7 +420,7 @@ static void
 mlx_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct mlx *m = w->own;
-    if (m->open != 0)
+    if (m->open != 0 || w->part[FACTOR])
         return;
     *g = (struct weight_grid){ .codes = GRID_AFFINE, .bits = m->bits, .group = m->group, .scale = w->part[SCALES]->dtype,
         .exact = m->kind != NULL && !w->part[GLOBAL], .second = w->part[GLOBAL], .over = GLOBAL_OVER };
@@ -425,7 +434,7 @@ mlx_grid(const struct weight *w, struct weight_grid *g)
 }
 
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = mlx_fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
-    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = mlx_run, .room = sizeof(struct step_room), .decode = mlx_decode, \
+    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN, [FACTOR] = NEED_RUN }, .run = mlx_run, .room = sizeof(struct step_room), .decode = mlx_decode, \
     .describe = mlx_describe, .variant = mlx_variant, .grid = mlx_grid, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
 #define ASK "give config.json with --config, or the scheme with --input-scheme mlx-4bit, mlx-8bit etc."
@@ -438,7 +447,8 @@ const struct scheme mlx_schemes[] = {
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
             .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases; one global_scale with 2 words",
             WITH(COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
-            COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL)) }, {
+            COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL),
+            COMPANION(".weight.global_scale", IS(F32), OPTIONAL, SCALE, .part = FACTOR)) }, {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
             .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", WITH(COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES, .left = LEFT_METHOD),
             COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases")) })),

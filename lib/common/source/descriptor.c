@@ -2,6 +2,7 @@
  * else with read(), in order. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 struct descriptor {
     struct source_layer layer;
+    uint64_t base;              /* offset of the first byte in the file */
     int fd;                     /* -1 if the open failed */
     bool own;                   /* close it with the layer */
     struct stat opened;         /* status at the time it was opened */
@@ -29,7 +31,7 @@ file_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
     if (at >= l->size)
         return true;
     n = (size_t)num_min(n, l->size - at);
-    while ((r = pread(d->fd, buf, n, (off_t)at)) < 0 && errno == EINTR)
+    while ((r = pread(d->fd, buf, n, (off_t)(d->base + at))) < 0 && errno == EINTR)
         ;
     if (r < 0)
         return err_sys(err, ERR_IO, errno, "read failed");
@@ -74,7 +76,7 @@ static void
 file_drop(struct source_layer *l, uint64_t from, uint64_t to)
 {
     struct descriptor *d = (struct descriptor *)l;
-    drop_range(&d->drop, d->fd, from, to);
+    drop_range(&d->drop, d->fd, d->base + from, d->base + to);
 }
 
 static void
@@ -160,4 +162,21 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
         return &d->layer;
     descriptor_close(&d->layer);
     return NULL;
+}
+
+struct source_layer *
+descriptor_open_range(const struct bundled *file, const char *shown, struct inputs *inputs, struct err *err)
+{
+    struct source_layer *l = descriptor_open(file->path, false, shown, inputs, err);
+    struct descriptor *d = (struct descriptor *)l;
+    if (!l)
+        return NULL;
+    if (file->at > l->size || file->nbytes > l->size - file->at) {
+        err_set(err, ERR_MALFORMED, SOURCE_TRUNCATED, l->size, file->at + file->nbytes);
+        descriptor_close(l);
+        return NULL;
+    }
+    d->base = file->at;
+    l->size = file->nbytes;
+    return l;
 }

@@ -39,6 +39,10 @@ small_file_exists(bool *exists, const char *path, struct inputs *inputs, struct 
     uint64_t have;
     struct err why;
     struct stat st;
+    if (bundle_find(&inputs->bundle, path)) {
+        *exists = true;
+        return true;
+    }
     if (!inputs_fetch(inputs, path)) {  /* a dangling link counts, too: it is an error */
         *exists = lstat(path, &st) == 0 || !(errno == ENOENT || errno == ENOTDIR);
         return true;

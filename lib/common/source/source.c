@@ -37,9 +37,14 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
     if (!src->name)
         return err_memory(err, path ? strlen(path) : 0);
     struct fetch *fetch = NULL;
-    if (path && inputs)
+    const struct bundled *file = NULL;
+    if (path && inputs) {
         fetch = inputs_fetch(inputs, path);
-    if (fetch)
+        file = bundle_find(&inputs->bundle, path);
+    }
+    if (file)
+        src->top = descriptor_open_range(file, src->name, inputs, err);
+    else if (fetch)
         src->top = fetch_open(fetch, path, err);
     else
         src->top = descriptor_open(path, pipe_ok, src->name, inputs, err);

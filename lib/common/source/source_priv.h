@@ -76,6 +76,8 @@ void layer_free(struct source_layer *l);
 /* descriptor.c: opens the path, or standard input if it is NULL, as a file or a forward-only descriptor. `pipe_ok` means the
  * same as in source_open(); `shown` is the name in messages. */
 struct source_layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
+/* Opens a range of a regular file, which it must contain. */
+struct source_layer *descriptor_open_range(const struct bundled *file, const char *shown, struct inputs *inputs, struct err *err);
 
 /* fetch.c: opens a file that a command reads, and fetches its first window. The size is unknown. fetch_end() returns the size
  * of a file whose first window was short. */

@@ -85,7 +85,7 @@ sharded_of_file(const char *path)
         free(dir);
         dir = strdup(".");
     }
-    if (dir && (!sharded_find(&found, dir, &ignored) || !found)) {
+    if (dir && (!sharded_find(&found, dir, &(struct inputs){ 0 }, &ignored) || !found)) {
         free(dir);
         dir = NULL;
     }

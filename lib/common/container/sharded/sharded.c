@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -16,7 +15,7 @@
 const struct container container_sharded = { .name = "checkpoint", .tail_ok = true, .has_configs = true };
 
 /* In the order in which they are tried; one that only shows what is missing has no other use. */
-static const struct sharded_format *const formats[] = { &sharded_dcp, &sharded_dcp_incomplete, &sharded_deepspeed,
+static const struct sharded_format *const formats[] = { &sharded_layered, &sharded_dcp, &sharded_dcp_incomplete, &sharded_deepspeed,
     &sharded_universal, &sharded_slices, &sharded_zarr, &sharded_megatron, &sharded_rank_files,
     &sharded_consolidated };
 enum { FORMATS = sizeof formats / sizeof *formats };
@@ -36,16 +35,16 @@ sharded_has(const struct sharded *s, const char *name)
 }
 
 static bool
-list_names(struct names *names, const char *dir, struct err *err)
+list_names(struct names *names, const char *dir, const struct inputs *inputs, struct err *err)
 {
-    DIR *d = opendir(dir);
+    struct bundle_list l;
     const char *name;
     bool ok = true;
-    if (!d)
+    if (!bundle_list_open(&l, dir, inputs))
         return err_sys(err, ERR_OPEN, errno, "cannot list the directory");
-    while (ok && (name = folder_next(d, err)) != NULL)
+    while (ok && (name = bundle_list_next(&l, err)) != NULL)
         ok = names_add(names, name, strlen(name), err);
-    closedir(d);
+    bundle_list_close(&l);
     names_sort(names);
     return ok && err->kind == ERR_NONE;
 }
@@ -61,7 +60,7 @@ enter(struct sharded *s, const char *dir, struct err *err)
     s->dir = own;
     names_clear(&s->names);
     s->format = NULL;
-    if (!list_names(&s->names, dir, err))
+    if (!list_names(&s->names, dir, s->inputs, err))
         return false;
     for (size_t i = 0; i < FORMATS && !s->format; i++)
         if (formats[i]->probe(s))
@@ -171,11 +170,12 @@ enter_only(struct sharded *s, const char *dir, struct err *err)
 }
 
 bool
-sharded_find(struct sharded **found, const char *dir, struct err *err)
+sharded_find(struct sharded **found, const char *dir, struct inputs *inputs, struct err *err)
 {
     struct sharded *s = *found = calloc(1, sizeof *s);
     if (!s)
         return err_memory(err, sizeof *s);
+    s->inputs = inputs;
     bool ok = enter(s, dir, err);
     for (size_t i = 0; ok && !s->format && i < sizeof pointers / sizeof *pointers; i++)
         if (sharded_has(s, pointers[i]))
@@ -197,6 +197,8 @@ sharded_free(struct sharded *s)
         source_close(s->src[i]);
     free(s->src);
     free(s->dir);
+    free(s->folder);
+    str_clear(&s->quantization);
     names_clear(&s->names);
     names_clear(&s->opened);
     table_clear(&s->table);
@@ -233,28 +235,13 @@ name_of_file(const void *of, uint32_t i, size_t *n)
     return name;
 }
 
-/* A checkpoint can have more files than a process may open by default. */
-static bool
-allow_files(size_t n, struct err *err)
-{
-    enum { OTHERS = 64 };               /* outputs, libraries, spools */
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || n + OTHERS < limit.rlim_cur)
-        return true;
-    if (n + OTHERS >= limit.rlim_max)
-        return err_set(err, ERR_LIMIT, "the checkpoint has more files than may be open (%" PRIu64 "): raise 'ulimit -n'",
-            (uint64_t)limit.rlim_max);
-    limit.rlim_cur = (rlim_t)num_min(limit.rlim_max, 2 * (n + OTHERS));
-    return setrlimit(RLIMIT_NOFILE, &limit) == 0 || err_sys(err, ERR_LIMIT, errno, "cannot raise the number of open files");
-}
-
 static bool
 open_one(struct sharded *s, const char *name, struct source **src, struct err *err)
 {
     char shown[STR_SHOWN], *path = folder_path(s->dir, strlen(s->dir), name, err);
     struct stat st;
     bool ok = path != NULL;
-    if (ok && stat(path, &st) != 0 && err_absent(errno)) {
+    if (ok && !bundle_find(&s->inputs->bundle, path) && stat(path, &st) != 0 && err_absent(errno)) {
         err_set(err, ERR_OPEN, "missing: the checkpoint needs it");
         ok = err_in_file(err, str_shown(shown, path, strlen(path)));
     }
@@ -272,7 +259,7 @@ sharded_open(struct sharded *s, const char *name, uint32_t *file, struct err *er
     if (table_find(&s->table, name_of_file, s, name, strlen(name), file))
         return true;
     struct source **list = NULL;
-    if (budget_items(catalog_budget(s->catalog), 1, "files", err) && allow_files(s->nsrc, err))
+    if (budget_items(catalog_budget(s->catalog), 1, "files", err) && inputs_allow(s->nsrc, err))
         list = array_grow(s->src, s->nsrc, &s->room_src, sizeof *list, err);
     if (!list)
         return false;
@@ -409,12 +396,11 @@ check_allowed(const struct container_options *how, struct err *err)
 
 bool
 sharded_read(struct sharded *s, struct source **made, struct catalog *catalog, const struct container_options *how,
-    struct inputs *inputs, struct err *err)
+    struct err *err)
 {
     char shown[STR_SHOWN];
     s->how = how;
     s->catalog = catalog;
-    s->inputs = inputs;
     s->mosaic = mosaic_new(catalog, err);
     struct catalog_facts *facts = catalog_facts(catalog);
     facts->format = "PyTorch";

@@ -17,12 +17,14 @@ extern const struct container container_sharded;
 struct sharded {
     const struct sharded_format *format;
     char *dir;                  /* of its files, inside of the directory that was given, or that itself; owned */
+    char *folder;               /* in the directory that was given, the one with config.json; NULL: that itself; owned */
+    struct str quantization;    /* members of a "quantization" of config.json that the format declares elsewhere; or empty */
     struct names names;         /* in it, in byte order */
     struct str step;            /* the tag or the step, if a file beside it names it */
+    struct inputs *inputs;      /* borrowed */
     /* while it is read: */
     const struct container_options *how;        /* borrowed */
     struct catalog *catalog;    /* borrowed */
-    struct inputs *inputs;      /* borrowed */
     struct source **src;        /* nsrc files, in the order in which they were opened; owned */
     size_t nsrc, room_src;
     struct names opened;        /* their names in dir */
@@ -36,12 +38,12 @@ struct sharded {
 
 /* Looks for a checkpoint in a directory: *s is NULL if it has none. Reads names, and a file that names a tag. The caller frees it. Fails with ERR_OPEN, ERR_MALFORMED,
  * ERR_UNSUPPORTED, or ERR_USAGE if there are several. */
-bool sharded_find(struct sharded **s, const char *dir, struct err *err);
+bool sharded_find(struct sharded **s, const char *dir, struct inputs *inputs, struct err *err);
 
 /* Opens its files and adds all tensors to the catalog, as tensors of file s->nsrc, and what it is to the catalog's facts. Then sets
  * *made to the source of that file. */
 bool sharded_read(struct sharded *s, struct source **made, struct catalog *catalog, const struct container_options *how,
-    struct inputs *inputs, struct err *err);
+    struct err *err);
 
 /* Returns the directory of the checkpoint that a file belongs to, by their names; NULL if there is none. The caller frees it. */
 char *sharded_of_file(const char *path);

@@ -17,7 +17,7 @@ struct sharded_format {
 
 extern const struct sharded_format sharded_dcp, sharded_dcp_incomplete, sharded_deepspeed, sharded_universal,
     sharded_rank_files, sharded_megatron, sharded_zarr, sharded_consolidated,
-    sharded_slices;
+    sharded_slices, sharded_layered;
 
 /* Returns true if the directory has this name. */
 bool sharded_has(const struct sharded *s, const char *name);
