@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "container/archive.h"
 #include "container/container.h"
 #include "container/numpy/npz.h"
 #include "container/torch/checkpoint_zip.h"
@@ -25,8 +26,8 @@ prefix_len(const struct zip_member *m)
 
 /* Returns true for an archive with a data.pkl anywhere. Also for one whose data.pkl is missing: all members in one folder,
  * some of them torch's, and none named *.npy. */
-static bool
-is_checkpoint(const struct zip *zip)
+bool
+archive_is_checkpoint(const struct zip *zip)
 {
     static const char *const torch[] = { "/version", "/.data/version", "/byteorder", "/.format_version", "/constants.pkl" };
     size_t len = 0;
@@ -46,9 +47,8 @@ is_checkpoint(const struct zip *zip)
     return one && known;
 }
 
-/* Fails because the archive is neither NPZ nor a checkpoint, and names its format if a member shows it. */
-static bool
-refuse_archive(const struct zip *zip, struct err *err)
+const char *
+archive_format(const struct zip *zip)
 {
     static const struct {
         const char *member, *format;
@@ -56,12 +56,23 @@ refuse_archive(const struct zip *zip, struct err *err)
         { "model.weights.h5", "a Keras model" },
         { "saved_model.pb", "a TensorFlow model" },
         { "com.apple.CoreML/", "a Core ML model" },
+        { "archive_format", "a program of torch.export (.pt2)" },
     };
     for (size_t i = 0; i < zip->n; i++)
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++)
             if (strstr(zip->member[i].name, rows[j].member))
-                return err_set(err, ERR_UNSUPPORTED, "this ZIP archive is %s, which is not supported: look for "
-                    "the same model in safetensors or GGUF format", rows[j].format);
+                return rows[j].format;
+    return NULL;
+}
+
+/* Fails because the archive is neither NPZ nor a checkpoint, and names its format if a member shows it. */
+static bool
+refuse_archive(const struct zip *zip, struct err *err)
+{
+    const char *format = archive_format(zip);
+    if (format)
+        return err_set(err, ERR_UNSUPPORTED, "this ZIP archive is %s, which is not supported: look for "
+            "the same model in safetensors or GGUF format", format);
     return err_set(err, ERR_UNSUPPORTED, "this ZIP archive is neither a PyTorch checkpoint nor an NPZ file: "
         "extract it with 'unzip FILE' and give the model in it");
 }
@@ -75,7 +86,7 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
         return false;
     if (zip->comment_len != 0)
         catalog_note(c, "the ZIP archive has a comment of %u bytes", (unsigned)zip->comment_len);
-    if (is_checkpoint(zip))
+    if (archive_is_checkpoint(zip))
         return checkpoint_zip_read(c, src, zip, file, options, err);
     if (!npz_probe(zip, src, &npz, err))
         return false;

@@ -36,6 +36,11 @@ struct container {
 extern const struct container container_safetensors, container_gguf, container_zip, container_npy, container_stacked,
     container_tar_form;
 
+/* Finds the files in a seekable source that no container reads: an archive of files (ZIP, also at the end of a program; tar). Their
+ * names are those below the folder that all of them are in. `path` is that of the source. b->path is NULL if it is no such archive, or
+ * one that a container reads. */
+bool archive_bundle(struct bundle *b, struct source *src, const char *path, struct budget *budget, struct err *err);
+
 /* Finds the container of an input from its content. Fails with ERR_MALFORMED or ERR_UNSUPPORTED, naming what the input is,
  * if no row matches. */
 bool container_detect(const struct container **out, struct source *src, struct err *err);

@@ -218,7 +218,7 @@ static const char ncnn[] = "this is an ncnn model" ELSEWHERE;
 static const char hdf5[] = "this is an HDF5 file, probably a Keras model" ELSEWHERE;
 static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
 static const char llamafile[] = "this is a llamafile, a program that contains a GGUF file: extract it with unzip FILE '*.gguf'";
-static const char tar[] = "this is a tar archive, which is not supported: extract it with 'tar -xf FILE' and give the model "
+static const char tar[] = "this is a tar archive without a model, compressed, or from a pipe: extract it with 'tar -xf FILE' and give the model "
     "in it; a directory on another machine is read with --fetch (amn(7))";
 static const char config[] = "this is a config.json, which only describes a model: give its directory, or the model's .safetensors "
     "file";

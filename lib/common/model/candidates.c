@@ -43,7 +43,7 @@ static const struct candidate_step steps[] = {
     { .pattern = { "*.gguf" }, .rival = true },
     { .pattern = { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, .rival = true },
     { .pattern = { "*.bin.index.json" } },
-    { .pattern = { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, .loose = true },
+    { .pattern = { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin", "*.ckpt" }, .loose = true },
     { .pattern = { UQFF, "*.onnx", "*.h5", "*.keras", "*.msgpack", "*.xml", "*.tflite", "*.pte", "*.ort", "saved_model.pb",
         "manifest.ocdbt", "Manifest.json" }, .foreign = true },
 };
@@ -211,6 +211,7 @@ candidates_list(struct candidates *c, const char *dir, const struct inputs *inpu
     }
     const char *name;
     bool ok = true;
+    c->bundled = l.bundle != NULL;
     while (ok && (name = bundle_list_next(&l, err)) != NULL) {
         c->deepspeed = c->deepspeed || strcmp(name, "zero_to_fp32.py") == 0 || str_ends(name, "_model_states.pt");
         c->coreml = c->coreml || is_coreml(name);
@@ -332,6 +333,8 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     add_count(&words, n);
     if (words.failed)
         err_memory(err, words.room);
+    else if (c->bundled)
+        err_set(err, ERR_USAGE, "the archive has several models (%s): give --root with one of them", words.p);
     else if (configs_shard(&part, first))
         err_set(err, ERR_USAGE, "the directory has several model files (%s) and no index of shards: add "
             "the model's .index.json, or give one file", words.p);
@@ -363,6 +366,17 @@ holds_model(const char *dir, const char *name)
     return found;
 }
 
+/* Adds the folders of a bundle that have a model file. */
+static void
+bundle_folders(struct names *folders, const struct bundle *b, struct err *err)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const char *name = b->file[i].name, *slash = strrchr(name, '/');
+        if (slash && step_of(NULL, slash + 1))
+            names_add(folders, name, (size_t)(slash - name), err);
+    }
+}
+
 /* Returns the folder that is proposed: the model that makes the pictures of a pipeline, else the first. */
 static const char *
 main_folder(const struct names *folders)
@@ -378,7 +392,7 @@ main_folder(const struct names *folders)
 /* Fails for a directory without a model, and names its subdirectories that have one: parts of a pipeline, which model_index.json
  * lists, or several adapters. */
 static bool
-refuse_none(const char *dir, struct err *err)
+refuse_none(const struct candidates *c, const char *dir, const struct inputs *inputs, struct err *err)
 {
     struct names folders = { 0 };
     struct str words = { 0 };
@@ -394,6 +408,8 @@ refuse_none(const char *dir, struct err *err)
     }
     if (d)
         closedir(d);
+    if (c->bundled)
+        bundle_folders(&folders, &inputs->bundle, err);
     names_sort(&folders);
     for (size_t i = 0; i < folders.n; i++)
         candidates_add_name(&words, i, folders.name[i]);
@@ -401,6 +417,8 @@ refuse_none(const char *dir, struct err *err)
     if (folders.n == 0 || words.failed)
         err_set(err, ERR_OPEN, "the directory has no model file: expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
+    else if (c->bundled)
+        err_set(err, ERR_USAGE, "the archive has several models (%s): give --root with one of them", words.p);
     else {
         const char *first = main_folder(&folders);
         enum err_kind kind = ERR_OPEN;
@@ -437,7 +455,7 @@ refuse_checkpoint(const struct candidates *c, struct err *err)
 }
 
 bool
-candidates_choose(struct candidates *c, const char *dir, struct err *err)
+candidates_choose(struct candidates *c, const char *dir, const struct inputs *inputs, struct err *err)
 {
     char shown[STR_SHOWN];
     struct configs_part part;
@@ -459,7 +477,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         c->chosen = NULL;
         refuse_checkpoint(c, err);
     } else if (ok && !best)
-        refuse_none(dir, err);
+        refuse_none(c, dir, inputs, err);
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
         c->shards = part.count;
     else if (ok && !best->shards && is_one_model(c, best, &shard) && !is_indexed(c, shard)) {

@@ -10,6 +10,7 @@
 struct candidates {
     struct names names;         /* in byte order */
     const char *chosen;         /* points into names */
+    bool bundled;               /* the directory is a bundle */
     bool deepspeed, tensorflow, coreml; /* the same for checkpoints of these programs */
     uint64_t shards;            /* if chosen is the first of a complete set of shards without an index: their number; else 0 */
 };
@@ -23,7 +24,7 @@ bool candidates_has_whole(const struct candidates *c);
 /* Chooses the model of a listed directory: an index first, then shards whose set is complete, then a single safetensors
  * file, then other formats. Does not check that the files can be opened. Fails with ERR_OPEN if there is no model or if the
  * only one lacks shards, and with ERR_USAGE if several have the same rank. The failure names the directory. */
-bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
+bool candidates_choose(struct candidates *c, const char *dir, const struct inputs *inputs, struct err *err);
 void candidates_clear(struct candidates *c);
 
 /* Returns true if names.name[i], after candidates_choose(), is a separate model rather than the chosen one, one of its

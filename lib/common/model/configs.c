@@ -293,9 +293,10 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
         dir = strdup(".");
     if (!dir)
         return err_memory(err, folder);
-    DIR *d = opendir(dir);
-    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "cannot list its directory");
-    while (ok && d && (name = folder_next(d, err)) != NULL) {
+    struct bundle_list l;
+    bool listed = bundle_list_open(&l, dir, inputs);
+    bool ok = listed || errno == EACCES || err_sys(err, ERR_OPEN, errno, "cannot list its directory");
+    while (ok && listed && (name = bundle_list_next(&l, err)) != NULL) {
         if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
             continue;
         char *index = folder_path(dir, strlen(dir), name, err);
@@ -303,8 +304,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
             || note_index(catalog, name, shards, err));
         free(index);
     }
-    if (d)
-        closedir(d);
+    bundle_list_close(&l);
     free(dir);
     return ok && err->kind == ERR_NONE;
 }

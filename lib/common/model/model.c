@@ -421,7 +421,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
         candidates_clear(&in);
         return open_checkpoint(m, dir, options, err);
     }
-    if (listed && candidates_choose(&in, dir, err))
+    if (listed && candidates_choose(&in, dir, &m->inputs, err))
         path = folder_path(dir, strlen(dir), in.chosen, err);
     bool ok = path && keep_folder(m, dir, strlen(dir), err)
         && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_configs(m, path, options, err)
@@ -432,6 +432,64 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
     free(path);
     candidates_clear(&in);
     return ok && checkpoint_check_empty(m->catalog, dir, &m->inputs, err);
+}
+
+/* After a failure to read a file: clears the failure and returns true if the file is an archive of files. */
+static bool
+find_archive(struct model *m, const char *path, struct err *err)
+{
+    struct err why;
+    struct source *src = m->nsrc == 1 ? m->src[0] : NULL;
+    bool models = false;
+    err_init(&why);
+    if (!src || !source_seekable(src) || catalog_count(m->catalog) != 0 || (err->kind != ERR_UNSUPPORTED && err->kind != ERR_MALFORMED))
+        return false;
+    bool ok = archive_bundle(&m->inputs.bundle, src, path, catalog_budget(m->catalog), &why);
+    for (size_t i = 0; i < m->inputs.bundle.n; i++)
+        models = models || candidates_is_model(folder_name(m->inputs.bundle.file[i].name));
+    if (!ok || !models) {
+        if (models || why.kind == ERR_MEMORY)
+            *err = why;
+        bundle_clear(&m->inputs.bundle);
+        return false;
+    }
+    source_close(src);
+    m->nsrc = 0;
+    *catalog_facts(m->catalog) = (struct catalog_facts){ 0 };
+    err_init(err);
+    return true;
+}
+
+/* Returns true if a folder has one of several ranks of a tensor-parallel model, so that its tensors are slices. */
+static bool
+is_one_of_ranks(const struct bundle *b, const char *folder)
+{
+    bool others = false;
+    for (size_t i = 0; i < b->n; i++)
+        others = others || (strstr(b->file[i].name, "p_rank_") == b->file[i].name + 1 && strchr(b->file[i].name, '/')
+            && !str_begins(b->file[i].name, folder));
+    return others && strstr(folder, "p_rank_") == folder + 1;       /* mp_rank_00, tp_rank_00_pp_rank_000 */
+}
+
+/* Opens the model in an archive, or the one that --root names. */
+static bool
+open_archive(struct model *m, const char *path, const struct model_options *options, struct err *err)
+{
+    enum bundle_kind kind = m->how.root ? bundle_kind(&m->inputs.bundle, m->how.root) : BUNDLE_NONE;
+    if (kind == BUNDLE_NONE)
+        return open_directory(m, path, options, err);
+    if (is_one_of_ranks(&m->inputs.bundle, m->how.root))
+        return err_set(err, ERR_UNSUPPORTED, "%s has the slices of one rank of a parallel model, which are not joined: export the model "
+            "with its own program first", m->how.root);
+    char *inner = folder_path(path, strlen(path), m->how.root, err);
+    m->how.root = NULL;
+    bool ok = inner != NULL;
+    if (ok && kind == BUNDLE_FOLDER)
+        ok = open_directory(m, inner, options, err);
+    else if (ok)
+        ok = keep_folder(m, inner, folder_len(inner), err) && open_file(m, inner, false, err) && add_configs(m, inner, options, err);
+    free(inner);
+    return ok;
 }
 
 /* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */
@@ -495,9 +553,10 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         ok = open_directory(m, path, options, err);
     else if (ok && options->fetch && model_is_fetched_directory(path))
         ok = open_fetched_directory(m, path, options, err);
+    else if (ok && !open_file(m, path, !stored, err))
+        ok = path && !options->fetch && find_archive(m, path, err) && open_archive(m, path, options, err);
     else
-        ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
-            && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
+        ok = ok && add_configs(m, path, options, err) && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     ok = ok && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
     if (!ok && options->fetch && path && !model_is_fetched_directory(path))
         tell_slash(m, path, err);

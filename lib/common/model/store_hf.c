@@ -228,7 +228,7 @@ list_models(struct names *list, struct snapshot *s, struct err *err)
     struct configs_part part;
     struct err why;
     err_init(&why);
-    bool whole = (candidates_list(&in, s->path.p, &(struct inputs){ 0 }, &why) && candidates_choose(&in, s->path.p, &why)) || why.sys != 0, ok = true;
+    bool whole = (candidates_list(&in, s->path.p, &(struct inputs){ 0 }, &why) && candidates_choose(&in, s->path.p, &(struct inputs){ 0 }, &why)) || why.sys != 0, ok = true;
     for (size_t i = 0; ok && i < in.names.n; i++) {
         if (!candidates_other(&in, i))
             continue;

@@ -48,6 +48,35 @@ bundle_seal(struct bundle *b, struct err *err)
 }
 
 void
+bundle_strip(struct bundle *b)
+{
+    const char *first = b->n != 0 ? b->file[0].name : "", *slash = strrchr(first, '/');
+    size_t n = slash ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < b->n && n != 0;) {
+        if (strncmp(b->file[i].name, first, n) == 0) {
+            i++;
+            continue;
+        }
+        do
+            n--;
+        while (n != 0 && first[n - 1] != '/');
+    }
+    for (size_t i = 0; i < b->n; i++)
+        memmove(b->file[i].name, b->file[i].name + n, strlen(b->file[i].name + n) + 1);
+}
+
+enum bundle_kind
+bundle_kind(const struct bundle *b, const char *name)
+{
+    size_t n = strlen(name);
+    enum bundle_kind kind = BUNDLE_NONE;
+    for (size_t i = 0; n != 0 && i < b->n && kind != BUNDLE_FILE; i++)
+        if (strncmp(b->file[i].name, name, n) == 0 && (b->file[i].name[n] == '\0' || b->file[i].name[n] == '/'))
+            kind = b->file[i].name[n] == '\0' ? BUNDLE_FILE : BUNDLE_FOLDER;
+    return kind;
+}
+
+void
 bundle_clear(struct bundle *b)
 {
     for (size_t i = 0; i < b->n; i++) {

@@ -16,6 +16,7 @@ struct bundled {
     char *name;                 /* may have slashes; owned */
     char *path;                 /* of the file that holds it; owned */
     uint64_t at, nbytes;        /* where in that file */
+    bool deflated;              /* not readable as it is */
     bool tensors;               /* a part of the model itself, which is not listed as one of its files */
 };
 
@@ -30,12 +31,18 @@ struct bundle {
 bool bundle_begin(struct bundle *b, const char *path, struct err *err);
 /* Adds a file. Copies both texts. */
 bool bundle_add(struct bundle *b, const struct bundled *file, struct err *err);
+/* Removes the folders that all files have in common from their names. */
+void bundle_strip(struct bundle *b);
 /* Sorts the files by name. Fails with ERR_MALFORMED if two have the same one. */
 bool bundle_seal(struct bundle *b, struct err *err);
 void bundle_clear(struct bundle *b);
 
 /* Returns the file with this path, or NULL. The bundle may be NULL. */
 const struct bundled *bundle_find(const struct bundle *b, const char *path);
+
+/* Finds a file or a folder by its name. */
+enum bundle_kind { BUNDLE_NONE, BUNDLE_FILE, BUNDLE_FOLDER };
+enum bundle_kind bundle_kind(const struct bundle *b, const char *name);
 
 /* The names in a directory, which may be a bundle or a folder in one. */
 struct bundle_list {

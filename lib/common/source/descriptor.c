@@ -167,6 +167,10 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
 struct source_layer *
 descriptor_open_range(const struct bundled *file, const char *shown, struct inputs *inputs, struct err *err)
 {
+    if (file->deflated) {
+        err_set(err, ERR_UNSUPPORTED, "it is compressed in its archive: extract it with 'unzip'");
+        return NULL;
+    }
     struct source_layer *l = descriptor_open(file->path, false, shown, inputs, err);
     struct descriptor *d = (struct descriptor *)l;
     if (!l)

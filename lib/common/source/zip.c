@@ -225,14 +225,16 @@ check_name(const struct zip_member *m, uint64_t at, struct err *err)
         || zip_bad_member(err, m, at, "the name is not ASCII, but the UTF-8 flag is not set");
 }
 
-/* Fails for a folder, a link or a device: none of them stores an array. */
+/* Fails for a folder, a link or a device: none of them stores an array. An archive of files may have folders. */
 static bool
-check_kind(const struct zip_entry *e, uint64_t at, struct err *err)
+check_kind(const struct zip_entry *e, bool files, uint64_t at, struct err *err)
 {
     enum { DOS_FOLDER = 0x10, MODE_SHIFT = 16, MODE_KIND = 0170000, MODE_FILE = 0100000, MODE_LINK = 0120000 };
     uint32_t kind = e->external >> MODE_SHIFT & MODE_KIND;
     if (kind == MODE_LINK)
         return zip_bad_member(err, &e->m, at, "expected a file, found a symbolic link");
+    if (files && e->m.name[e->m.name_len - 1] == '/' && e->m.nbytes == 0)
+        return true;
     if ((kind != 0 && kind != MODE_FILE) || (e->external & DOS_FOLDER) || e->m.name[e->m.name_len - 1] == '/')
         return zip_bad_member(err, &e->m, at, "expected a file, found a directory or a device");
     return true;
@@ -256,7 +258,7 @@ check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits,
 /* Reads a directory entry, which is followed by `more` others, and appends its name to *names. The buffer has room for all
  * that the directory has besides the fixed parts of its entries. */
 static bool
-read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
+read_entry(struct cursor *c, size_t more, bool files, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
 {
     struct zip_entry e = { 0 };
     uint64_t at = c->at;
@@ -291,7 +293,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
         return false;
     if (e.disk != 0)
         return is_part(err, at);
-    if (!check_kind(&e, at, err) || !check_sizes(&e, at, limits, err))
+    if (!check_kind(&e, files, at, err) || !check_sizes(&e, at, limits, err))
         return false;
     *names += e.m.name_len + 1;
     e.m.deflated = e.method == DEFLATED;
@@ -306,7 +308,7 @@ read_directory(struct zip *zip, const uint8_t *p, const struct end *end, const s
     struct cursor c = { .p = p, .left = end->size, .at = end->at };
     char *names = zip->names;
     for (size_t i = 0; i < zip->n; i++)
-        if (!read_entry(&c, zip->n - i - 1, &zip->member[i], &names, limits, err))
+        if (!read_entry(&c, zip->n - i - 1, zip->files, &zip->member[i], &names, limits, err))
             return false;
     return c.left == 0 || bad_archive(err, c.at, "the directory has more members than declared");
 }
@@ -415,16 +417,29 @@ zip_find(const struct zip *zip, const char *name, size_t n)
 
 /* --- */
 
-bool
-zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err *err)
+static bool
+zip_load(struct zip *zip, struct source *src, struct budget *budget, struct err *err)
 {
     struct end end = { 0 };
-    *zip = (struct zip){ 0 };
     if (!find_end(src, &end, err) || !load_directory(zip, src, &end, budget, err))
         return false;
     zip->comment_len = end.comment_len;
     array_sort(zip->member, zip->n, sizeof *zip->member, compare_place);
     return zip_read_locals(zip, src, end.at, err) && index_names(&zip->table, zip, "duplicate member name", err);
+}
+
+bool
+zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err *err)
+{
+    *zip = (struct zip){ 0 };
+    return zip_load(zip, src, budget, err);
+}
+
+bool
+zip_list(struct zip *zip, struct source *src, struct budget *budget, struct err *err)
+{
+    *zip = (struct zip){ .files = true };
+    return zip_load(zip, src, budget, err);
 }
 
 void

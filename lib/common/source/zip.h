@@ -39,6 +39,7 @@ struct zip {
     char *names;                /* owned */
     struct table table;
     uint32_t comment_len;       /* length of the archive comment */
+    bool files;                 /* read by zip_list() */
     bool lent;                  /* source_inflate() was called: the source owns the contents, which live as long as it does */
 };
 
@@ -46,6 +47,10 @@ struct zip {
  * with ERR_MALFORMED, ERR_LIMIT, or ERR_UNSUPPORTED (encrypted, another method, several disks). */
 bool zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err *err);
 void zip_clear(struct zip *zip);
+
+/* The same for an archive of files, perhaps at the end of a program: directories are members of no bytes, and bytes that belong to
+ * no member are allowed. */
+bool zip_list(struct zip *zip, struct source *src, struct budget *budget, struct err *err);
 
 /* Returns the member with exactly this name, or NULL. */
 const struct zip_member *zip_find(const struct zip *zip, const char *name, size_t n);

@@ -130,11 +130,13 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
 
 /* Checks that nothing but a descriptor is between the end of a member and `next`. */
 static bool
-check_gap(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
+check_gap(struct zip_window *w, const struct zip_member *m, bool files, uint64_t next, uint64_t want, struct err *err)
 {
     uint64_t end = m->at + m->stored, gap = next - end;
     if (next < end)
         return zip_bad_member(err, m, end, "overlaps the next member or the directory");
+    if (files)
+        return true;
     if (!(m->flags & FLAG_DESCRIPTOR))
         return gap == 0 || zip_bad_member(err, m, end, "followed by bytes that belong to no member");
     if (gap != SHORT_DESCRIPTOR && gap != LONG_DESCRIPTOR)
@@ -166,13 +168,13 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
     uint64_t first = end;
     if (zip->n != 0)
         first = zip->member[0].header_at;
-    if (ok && first != 0)
+    if (ok && first != 0 && !zip->files)
         ok = err_at(err, ERR_MALFORMED, 0, "ZIP archive: %" PRIu64 " bytes before the first member", first);
     for (size_t i = 0; ok && i < zip->n; i++) {
         struct zip_member *m = &zip->member[i];
         bool last = i + 1 == zip->n;
         ok = read_local(w, zip, i, err)
-            && check_gap(w, m, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
+            && check_gap(w, m, zip->files, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
         m->out_at = sum;
         if (ok && !num_add(&sum, sum, m->nbytes))
             ok = zip_bad_member(err, m, m->header_at, "total size of the members overflows 64 bits");

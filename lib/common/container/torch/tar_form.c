@@ -143,7 +143,7 @@ check_first(struct tar_form *f)
             return false;
     }
     return (have >= at + TAR_BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, "this is a tar "
-        "archive, which is not supported: extract it with 'tar -xf FILE' and give the model in it");
+        "archive without a model, compressed, or from a pipe: extract it with 'tar -xf FILE' and give the model in it");
 }
 
 static bool

@@ -1,0 +1,171 @@
+/* archive_files: the files in an archive, as a bundle. Programs such as llamafile have a ZIP archive at their end, .nemo is a tar archive of a
+ * directory. Sources: APPNOTE.TXT; POSIX, pax; GNU tar's manual, "Basic Tar Format". */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "container/archive.h"
+#include "container/container.h"
+#include "container/numpy/npz.h"
+#include "source/tar.h"
+
+enum { EXTENDED_MAX = 64 << 10, TAR_MEMBERS_MAX = 1 << 16, TAR_PREFIX = 155 };
+
+/* Adds a file unless it is a folder, or what macOS adds. */
+static bool
+add_file(struct bundle *b, const char *path, const char *name, uint64_t at, uint64_t nbytes, bool deflated, struct err *err)
+{
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    if (*name == '\0' || str_ends(name, "/") || str_begins(name, "__MACOSX/"))
+        return true;
+    const struct bundled file = { .name = (char *)name, .path = (char *)path, .at = at, .nbytes = nbytes, .deflated = deflated };
+    return bundle_add(b, &file, err);
+}
+
+/* --- ZIP */
+
+static bool
+list_zip(struct bundle *b, struct source *src, const char *path, struct budget *budget, struct err *err)
+{
+    struct zip zip = { 0 };
+    bool npz = true;
+    bool ok = zip_list(&zip, src, budget, err);
+    ok = ok && (archive_is_checkpoint(&zip) || archive_format(&zip) || npz_probe(&zip, src, &npz, err));
+    for (size_t i = 0; ok && !npz && i < zip.n; i++) {
+        const struct zip_member *m = &zip.member[i];
+        ok = add_file(b, path, m->name, m->at, m->stored, m->deflated, err);
+    }
+    zip_clear(&zip);
+    return ok;
+}
+
+/* --- tar */
+
+/* What headers before a member declare about it. */
+struct tar_extended {
+    char *name;                 /* owned, or NULL */
+    uint64_t size;              /* UINT64_MAX: nothing */
+};
+
+/* Reads "LENGTH KEY=VALUE\n" records. */
+static bool
+read_pax(struct tar_extended *x, const char *p, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        char *end;
+        unsigned long len = strtoul(p + at, &end, 10);
+        if (*end != ' ' || len == 0 || len > n - at || p[at + len - 1] != '\n')
+            return false;
+        const char *key = end + 1, *last = p + at + len - 1;
+        if (last < key)
+            return false;
+        if (last - key >= 5 && memcmp(key, "path=", 5) == 0) {
+            free(x->name);
+            x->name = strndup(key + 5, (size_t)(last - key) - 5);
+        } else if (last - key > 5 && memcmp(key, "size=", 5) == 0) {
+            char digits[24] = "";
+            if (last - key - 5 >= (ptrdiff_t)sizeof digits || !str_to_u64(&x->size, memcpy(digits, key + 5, (size_t)(last - key) - 5)))
+                return false;
+        }
+        at += len;
+    }
+    return true;
+}
+
+/* Reads the data of a header that extends the next one: GNU's long name, or pax. */
+static bool
+read_extended(struct tar_extended *x, struct source *src, const struct tar_member *m, char type, struct err *err)
+{
+    uint64_t n = m->end - m->at;
+    if (!limits_check(n, EXTENDED_MAX, "bytes of an extended tar header", err))
+        return false;
+    char *text = malloc((size_t)n + 1);
+    if (!text)
+        return err_memory(err, n + 1);
+    bool ok = source_read(src, m->at, text, (size_t)n, err);
+    text[n] = '\0';
+    if (ok && type == 'L') {
+        free(x->name);
+        x->name = strdup(text);
+    } else if (ok && !read_pax(x, text, (size_t)n))
+        ok = err_at(err, ERR_MALFORMED, m->at, "tar archive: invalid pax header");
+    free(text);
+    return ok;
+}
+
+/* Writes the name in a header: its prefix, if it is of ustar, a slash, and the rest. */
+static void
+short_name(char name[TAR_PREFIX + TAR_NAME + 2], const uint8_t *head)
+{
+    size_t n = 0;
+    if (memcmp(head + TAR_MAGIC_AT, "ustar", 6) == 0 && head[TAR_PREFIX_AT] != '\0') {
+        n = strnlen((const char *)head + TAR_PREFIX_AT, TAR_PREFIX);
+        memcpy(name, head + TAR_PREFIX_AT, n);
+        name[n++] = '/';
+    }
+    size_t len = strnlen((const char *)head, TAR_NAME);
+    memcpy(name + n, head, len);
+    name[n + len] = '\0';
+}
+
+static bool
+list_tar(struct bundle *b, struct source *src, const char *path, struct err *err)
+{
+    struct tar_extended x = { .size = UINT64_MAX };
+    struct tar_member m;
+    uint64_t total = source_size(src), at = 0;
+    bool ok = true, ended = false;
+    for (int i = 0; ok && !ended && at <= total && limits_check(i, TAR_MEMBERS_MAX, "members of the tar archive", err); i++) {
+        enum tar_found found = tar_read(&m, src, at, err);
+        ended = found == TAR_ZEROS;
+        if (ended)
+            break;
+        if (found != TAR_MEMBER) {
+            ok = found == TAR_SHORT || (found == TAR_BROKEN && err_at(err, ERR_MALFORMED, at, "tar archive: a header has the wrong checksum"));
+            break;
+        }
+        char type = (char)m.head[TAR_TYPE_AT], name[TAR_PREFIX + TAR_NAME + 2];
+        if (x.size != UINT64_MAX && type != 'L' && type != 'x'
+            && (!num_add(&m.end, m.at, x.size) || !num_align(&m.next, m.end, TAR_BLOCK)))
+            m.end = UINT64_MAX;
+        short_name(name, m.head);
+        if (m.end > total)
+            ok = err_at(err, ERR_MALFORMED, total, "tar archive: truncated in a member (incomplete download or copy?)");
+        else if (type == 'L' || type == 'x')
+            ok = read_extended(&x, src, &m, type, err);
+        else if (type == '0' || type == '\0' || type == '7')
+            ok = add_file(b, path, str_or(x.name, name), m.at, m.end - m.at, false, err);
+        if (type != 'L' && type != 'x') {
+            free(x.name);
+            x = (struct tar_extended){ .size = UINT64_MAX };
+        }
+        at = m.next;
+    }
+    free(x.name);
+    return ok && err->kind == ERR_NONE && (ended || err_at(err, ERR_MALFORMED, total, "tar archive: truncated (incomplete download or copy?)"));
+}
+
+/* --- */
+
+bool
+archive_bundle(struct bundle *b, struct source *src, const char *path, struct budget *budget, struct err *err)
+{
+    static const char *const programs[] = { "MZqFpD", "jartsr=", "APEDBG=", "\177ELF", "PK\3\4" };
+    uint8_t head[TAR_BLOCK] = { 0 };
+    size_t n = (size_t)num_min(source_size(src), sizeof head);
+    if (!source_read(src, 0, head, n, err))
+        return false;
+    bool zip = false, ok = true;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        zip = zip || str_prefixed(head, n, programs[i]);
+    if (zip)
+        ok = list_zip(b, src, path, budget, err);
+    else if (tar_probe(head, n))
+        ok = list_tar(b, src, path, err);
+    if (!ok || b->n == 0)
+        return ok;
+    bundle_strip(b);
+    return bundle_begin(b, path, err) && bundle_seal(b, err);
+}
