@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct family_config config = { 0 };
     struct model_family *family;
     bool ok = family_builtin(&family, family_name_at(p[0] % families), &err)
-        && family_config_open(&config, &(struct hf_text){ "config.json", text, sizeof text - 1 }, family, &err)
+        && family_config_open(&config, FAMILY_LANGUAGE, &(struct hf_text){ "config.json", text, sizeof text - 1 }, family, &err)
         && family_config_files(&config, &folder, NULL, &err)
         && hf_model_vocabulary(&keys, &folder, &config, &options, &tokens, &err);
     assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);

@@ -24,7 +24,7 @@ test_builtin(void)
         for (size_t i = 0; family && i < family->classes.n; i++) {
             struct model_family *again;
             const char *class = family->classes.at[i];
-            CHECK_ROW(family_of_class(&again, class, strlen(class), &err) && again && strcmp(again->name, name) == 0, class);
+            CHECK_ROW(family_of_class(&again, family_builtin_kind(name), class, strlen(class), &err) && again && strcmp(again->name, name) == 0, class);
             family_free(again);
         }
         family_free(family);

@@ -109,7 +109,7 @@ convert(struct family_config *config, struct keys *keys, const struct hf_folder 
     *config = (struct family_config){ 0 };
     *keys = (struct keys){ .max = limits_default.alloc };
     err_init(err);
-    if (!family_config_open(config, &folder->file[HF_CONFIG], NULL, err))
+    if (!family_config_open(config, FAMILY_LANGUAGE, &folder->file[HF_CONFIG], NULL, err))
         return false;
     config->scope.file_type = FILE_TYPE;
     return (config->family || err_set(err, ERR_MALFORMED, "no architectures"))

@@ -152,10 +152,10 @@ convert_family(struct keys *keys, const struct hf_folder *folder, const struct v
     struct family_config config = { 0 };
     struct model_family *family;
     char text[128];
-    if (!family_of_class(&family, c->class, c->nclass, err) || (!family && !family_builtin(&family, "llama", err)))
+    if (!family_of_class(&family, FAMILY_LANGUAGE, c->class, c->nclass, err) || (!family && !family_builtin(&family, "llama", err)))
         return false;
     snprintf(text, sizeof text, "{\"architectures\":[\"%.*s\"],\"vocab_size\":%" PRIu64 "}", (int)c->nclass, c->class, c->size);
-    bool ok = family_config_open(&config, &(struct hf_text){ "config.json", text, strlen(text) }, family, err)
+    bool ok = family_config_open(&config, FAMILY_LANGUAGE, &(struct hf_text){ "config.json", text, strlen(text) }, family, err)
         && family_config_files(&config, folder, NULL, err) && hf_model_vocabulary(keys, folder, &config, options, tokens, err);
     family_config_clear(&config);
     return ok;

@@ -160,7 +160,7 @@ recast_open_base(struct recast *r, const char *arch, size_t n, struct err *err)
         family_free(given);
         return false;
     }
-    if (!family_config_open(&r->config, &folder.file[HF_CONFIG], given, err)
+    if (!family_config_open(&r->config, FAMILY_LANGUAGE, &folder.file[HF_CONFIG], given, err)
             || (!r->config.family && !err_set(err, ERR_UNSUPPORTED, "config.json declares no class of a language model"))
             || !family_config_read(&r->config, &folder, r->job->model, err))
         return err_in_file(err, shown);

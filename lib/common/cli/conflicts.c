@@ -100,6 +100,8 @@ static const struct conflict conflicts[] = {
     { .tools = WRITE, .any = KEYS(CLI_OPT_PRE), .with = KEYS(CLI_OPT_NO_TOKENIZER),
         .text = "--pre and --no-tokenizer are mutually exclusive" },
     { .tools = WRITE, .any = KEYS(CLI_OPT_MTP), .with = KEYS(CLI_OPT_NO_MTP), .text = "--mtp and --no-mtp are mutually exclusive" },
+    { .tools = WRITE, .any = KEYS(CLI_OPT_MMPROJ), .with = KEYS(CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_PRE, CLI_OPT_NO_TOKENIZER),
+        .text = "--mmproj writes towers, which have neither a tokenizer nor multi-token prediction; it cannot be combined with --%s" },
     { .tools = WRITE, .any = KEYS('c'), .with = KEYS('o'),
         .text = "--stdout and --output are mutually exclusive; give -o FILE alone to write a file" },
     { .tools = WRITE, .any = KEYS('t'), .with = KEYS('o'),

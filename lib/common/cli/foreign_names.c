@@ -35,7 +35,6 @@ static const struct foreign_name options[] = {
     { "remote", "; amn opens no network connection: use --fetch COMMAND" },
     { "bigendian", "; amn writes little-endian files only" },
     { "vocab-only", "; amn writes whole models only" },
-    { "mmproj", "; amn writes no projector files" },
     { "dspark", "; amn writes no DSpark files" },
     { "mistral-format disable-mistral-community-chat-template",
         "; amn converts the Hugging Face form of a model, with config.json" },

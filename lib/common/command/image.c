@@ -26,8 +26,8 @@ command_image_family(struct job *job, struct err *err)
 static bool
 check_options(const struct job *job, struct err *err)
 {
-    static const int keys[] = { CLI_OPT_PRE, CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING,
-        CLI_OPT_SKIP_UNKNOWN, 0 };
+    static const int keys[] = { CLI_OPT_PRE, CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP,
+        CLI_OPT_MMPROJ, CLI_OPT_ALLOW_MISSING, CLI_OPT_SKIP_UNKNOWN, 0 };
     const char *option = conflicts_first(&job->cmd->cli, keys);
     if ((job->image_given || job->image_none) && option)
         return command_no_hf(option, err);

@@ -63,6 +63,7 @@ static const struct take_row {
     { CLI_OPT_NO_TOKENIZER, TAKE_FLAG, offsetof(struct command, hf.no_tokenizer), NULL },
     { CLI_OPT_MTP, TAKE_FLAG, offsetof(struct command, hf.mtp_only), NULL },
     { CLI_OPT_NO_MTP, TAKE_FLAG, offsetof(struct command, hf.no_mtp), NULL },
+    { CLI_OPT_MMPROJ, TAKE_FLAG, offsetof(struct command, hf.mmproj), NULL },
     { CLI_OPT_ALLOW_MISSING, TAKE_FLAG, offsetof(struct command, hf.allow_missing), NULL },
     { CLI_OPT_SKIP_UNKNOWN, TAKE_FLAG, offsetof(struct command, hf.skip_unknown), NULL },
     { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
@@ -223,8 +224,8 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
 const char *
 command_hf_option(const struct command *cmd)
 {
-    static const int keys[] = { CLI_OPT_FAMILY, CLI_OPT_PRE, CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING,
-        CLI_OPT_SKIP_UNKNOWN, 0 };
+    static const int keys[] = { CLI_OPT_FAMILY, CLI_OPT_PRE, CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP,
+        CLI_OPT_MMPROJ, CLI_OPT_ALLOW_MISSING, CLI_OPT_SKIP_UNKNOWN, 0 };
     return conflicts_first(&cmd->cli, keys);
 }
 

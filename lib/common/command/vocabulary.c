@@ -133,7 +133,8 @@ put_class(FILE *out, bool json, const char *class, const char *arch, const char 
         fprintf(out, "%-39s %s\n", class, arch);
 }
 
-static const char class_readers[] = "llama.cpp, Ollama", image_readers[] = "ComfyUI-GGUF, stable-diffusion.cpp, diffusers";
+static const char class_readers[] = "llama.cpp, Ollama", image_readers[] = "ComfyUI-GGUF, stable-diffusion.cpp, diffusers",
+    tower_readers[] = "llama.cpp, beside a model: amn convert --mmproj";
 
 static bool
 put_classes(FILE *out, bool json, struct err *err)
@@ -143,7 +144,7 @@ put_classes(FILE *out, bool json, struct err *err)
         struct model_family *family;
         if (!family_builtin(&family, name, err))
             return false;
-        for (size_t k = 0; k < family->classes.n; k++)
+        for (size_t k = 0; k < family->classes.n && !family->tower; k++)
             put_class(out, json, family->classes.at[k], family->arch, class_readers);
         if (family->image)
             put_class(out, json, name, family->arch, image_readers);
@@ -166,7 +167,8 @@ put_families(FILE *out, bool json, struct err *err)
         if (family->image)
             fprintf(out, "%-22s %10s  %s\n", name, "", image_readers);
         else
-            fprintf(out, "%-22s %2zu %-7s  %s\n", name, family->classes.n, family->classes.n == 1 ? "class" : "classes", class_readers);
+            fprintf(out, "%-22s %2zu %-7s  %s\n", name, family->classes.n, family->classes.n == 1 ? "class" : "classes",
+                family->tower ? tower_readers : class_readers);
         family_free(family);
     }
     return true;
@@ -178,7 +180,7 @@ vocabulary_print_class(FILE *out, const char *class, bool json, struct err *err)
     char shown[STR_SHOWN];
     struct model_family *family;
     struct str hint = { 0 };
-    if (!family_of_class(&family, class, strlen(class), err))
+    if (!family_of_class(&family, FAMILY_LANGUAGE, class, strlen(class), err))
         return false;
     if (family) {
         put_class(out, json, class, family->arch, class_readers);

@@ -81,7 +81,7 @@ find_family(struct back_model *back, const struct hf_string *arch, struct err *e
         const struct family_text_file *file = family_builtin_text(name);
         struct model_family *family = NULL;
         bool takes = false, surely = false;
-        if (!file || file->image || !family_declares(file->text, "arch", arch->p, arch->n))
+        if (!file || file->kind != FAMILY_LANGUAGE || !family_declares(file->text, "arch", arch->p, arch->n))
             continue;
         bool ok = family_builtin(&family, name, err);
         if (ok)

@@ -33,9 +33,9 @@ leave_room(void *of, void *p)
 }
 
 static void
-unpack_texts(bool image)
+unpack_texts(enum family_kind kind)
 {
-    const struct family_text_stream *from = &family_text_streams[image];
+    const struct family_text_stream *from = &family_text_streams[kind];
     z_stream z = { .zalloc = take_room, .zfree = leave_room,
         .next_in = (unsigned char *)from->gzip, .avail_in = (unsigned)from->gzip_n,
         .next_out = (unsigned char *)from->texts, .avail_out = (unsigned)from->n };
@@ -45,7 +45,7 @@ unpack_texts(bool image)
         abort();        /* the program file is damaged */
     inflateEnd(&z);
     for (size_t i = 0; i < family_text_files_n; i++)
-        if (family_text_files[i].image == image) {
+        if (family_text_files[i].kind == kind) {
             family_text_files[i].text = p;
             p += family_text_files[i].n + 1;
         }
@@ -58,7 +58,7 @@ unpacked(const struct family_text_file *file)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (!file->text)
-        unpack_texts(file->image);
+        unpack_texts(file->kind);
     pthread_mutex_unlock(&lock);
     return file;
 }
@@ -166,11 +166,13 @@ family_declares(const char *text, const char *statement, const char *word, size_
     return false;
 }
 
-bool
-family_is_image(const char *name)
+enum family_kind
+family_builtin_kind(const char *name)
 {
     const struct family_text_file *found = find_file(name);
-    return found && found->image;
+    if (found)
+        return found->kind;
+    return FAMILY_LANGUAGE;
 }
 
 bool
@@ -178,7 +180,7 @@ family_classes(struct names *classes, struct err *err)
 {
     static const char *const statements[] = { "\nclass", "\nouter" };
     for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
-        for (size_t k = 0; k < sizeof statements / sizeof *statements; k++) {
+        for (size_t k = 0; family_text_files[i].kind == FAMILY_LANGUAGE && k < sizeof statements / sizeof *statements; k++) {
             const char *p = strstr(family_builtin_at(i)->text, statements[k]);
             for (p = p ? p + 6 : ""; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
                 if (!names_add(classes, p, word_length(p), err))
@@ -208,17 +210,17 @@ bool
 family_is_outer(const char *class, size_t n)
 {
     for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
-        if (family_declares(family_builtin_at(i)->text, "outer", class, n))
+        if (family_text_files[i].kind == FAMILY_LANGUAGE && family_declares(family_builtin_at(i)->text, "outer", class, n))
             return true;
     return false;
 }
 
 bool
-family_of_class(struct model_family **family, const char *class, size_t n, struct err *err)
+family_of_class(struct model_family **family, enum family_kind kind, const char *class, size_t n, struct err *err)
 {
     *family = NULL;
     for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
-        if (family_has_class(family_builtin_at(i)->text, class, n))
+        if (family_text_files[i].kind == kind && family_has_class(family_builtin_at(i)->text, class, n))
             return family_builtin(family, family_text_files[i].name, err);
     return true;
 }

@@ -8,7 +8,7 @@ struct family_text_file {
     const char *name;           /* without ".family" */
     const char *text;           /* n bytes and a NUL; NULL before it is unpacked */
     size_t n;
-    bool image;                 /* `kind image`, or a fragment for these */
+    enum family_kind kind;      /* of a fragment: of the families that include it */
 };
 
 /* Texts one after the other as a gzip stream, and the place where they are unpacked, all together. */
@@ -19,11 +19,11 @@ struct family_text_stream {
     size_t n;
 };
 
-/* family_text_files_n texts, sorted by name; fragments, whose names begin with '_', among them. family_text_streams[image] has them in
+/* family_text_files_n texts, sorted by name; fragments, whose names begin with '_', among them. family_text_streams[kind] has them in
  * this order: a search among image models unpacks 6 of 300 KB. Generated. */
 extern struct family_text_file family_text_files[];
 extern const size_t family_text_files_n;
-extern const struct family_text_stream family_text_streams[2];
+extern const struct family_text_stream family_text_streams[FAMILY_KINDS];
 
 /* Returns text i, or NULL after the last. */
 const struct family_text_file *family_builtin_at(size_t i);
@@ -37,8 +37,8 @@ bool family_has_class(const char *text, const char *class, size_t n);
 /* Returns true if a class decides even if text_config names another one: the argument of an `outer`. */
 bool family_is_outer(const char *class, size_t n);
 
-/* Returns true if a built-in family describes image models. */
-bool family_is_image(const char *name);
+/* Returns the kind of a built-in family; FAMILY_LANGUAGE if there is none of this name. */
+enum family_kind family_builtin_kind(const char *name);
 
 /* Returns true if a line of a text has the statement, and word[0..n) among its arguments. Fragments are not read, so it is for
  * `class` and `arch`. */

@@ -225,5 +225,5 @@ family_check(struct family_reader *r)
         return lacks(r, "class");
     if (!f->arch)
         return lacks(r, "arch");
-    return (f->vocab.n != 0 || lacks(r, "vocab")) && check_lets(r) && check_rows(r);
+    return (f->vocab.n != 0 || f->tower || lacks(r, "vocab")) && check_lets(r) && check_rows(r);
 }

@@ -21,7 +21,7 @@ compose_units(struct composed_part *part, bool *fits, struct verbs *v, const str
     struct err *err)
 {
     struct repack *own = catalog_alloc(memory, sizeof *own, err);
-    *fits = v->nops == 0 && !v->f32 && strided_units(&v->moves.s, repack_facts(repack->kind)->elems);
+    *fits = v->nops == 0 && !v->type && strided_units(&v->moves.s, repack_facts(repack->kind)->elems);
     if (!own || (*fits && !composed_part_make(part, NULL, NULL, &v->moves.s, memory, err)))
         return false;
     *own = *repack;

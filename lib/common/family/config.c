@@ -75,8 +75,23 @@ unknown_class(const char *class, size_t n, struct err *err)
     return false;
 }
 
+/* Fails for a model whose towers no family has. */
 static bool
-find_family(struct family_config *c, struct model_family *given, struct err *err)
+no_tower(const struct family_config *c, struct err *err)
+{
+    struct model_family *text;
+    char shown[STR_SHOWN];
+    if (!family_of_class(&text, FAMILY_LANGUAGE, c->class, strlen(c->class), err))
+        return false;
+    family_free(text);
+    if (!text)
+        return unknown_class(c->class, strlen(c->class), err);
+    return err_set(err, ERR_UNSUPPORTED, "%s: no family has the towers of class '%s'; amn list families shows those that --mmproj "
+        "writes", file, str_shown(shown, c->class, strlen(c->class)));
+}
+
+static bool
+find_family(struct family_config *c, enum family_kind kind, struct model_family *given, struct err *err)
 {
     const json_t *classes = first_class(c->members), *class = json_array_get(classes, 0);
     c->family = given;
@@ -88,16 +103,19 @@ find_family(struct family_config *c, struct model_family *given, struct err *err
     c->class = strdup(json_string_value(class));
     if (!c->class)
         return err_memory(err, json_string_length(class));
-    if (!given && !family_of_class(&c->family, c->class, json_string_length(class), err))
+    if (!given && !family_of_class(&c->family, kind, c->class, json_string_length(class), err))
         return false;
+    if (!c->family && kind == FAMILY_TOWER)
+        return no_tower(c, err);
     return c->family || unknown_class(c->class, json_string_length(class), err);
 }
 
 bool
-family_config_open(struct family_config *c, const struct hf_text *text, struct model_family *given, struct err *err)
+family_config_open(struct family_config *c, enum family_kind kind, const struct hf_text *text, struct model_family *given,
+    struct err *err)
 {
     *c = (struct family_config){ .family = given };
-    if (!tree_read(&c->members, text->p, text->n, file, err) || !find_family(c, given, err))
+    if (!tree_read(&c->members, text->p, text->n, file, err) || !find_family(c, kind, given, err))
         return false;
     c->scope = (struct scope){ .family = c->family, .class = c->class, .config = c->members, .mtp = true };
     return true;
@@ -205,6 +223,7 @@ family_config_clear(struct family_config *c)
     json_decref(c->tokenizer_config);
     json_decref(c->generation_config);
     json_decref(c->file);
+    json_decref(c->preprocessor);
     free(c->class);
     free(c->default_class);
     family_free(c->family);

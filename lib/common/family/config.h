@@ -14,7 +14,7 @@ struct family_config {
     struct model_family *family;        /* owned; NULL: config.json declares no class, as in diffusers */
     json_t *members;                    /* config.json with text_config, then with defaults; owned */
     json_t *rope_all;                   /* rope_parameters after normalization; owned */
-    json_t *tokenizer_config, *generation_config, *file;        /* owned; or NULL */
+    json_t *tokenizer_config, *generation_config, *file, *preprocessor;         /* owned; or NULL */
     char *class;                        /* of architectures[0]; owned, because members of text_config replace it */
     char *default_class;                /* `class` in `default` rows: the class of model_type; owned, or NULL */
     struct model_family *default_family;        /* family of default_class if it differs from `family`; owned, or NULL */
@@ -25,10 +25,11 @@ struct family_config {
     struct scope scope;                 /* for this model; scope.tensors are set by the caller when there are tensors */
 };
 
-/* Reads config.json and the family of its class. `given`: a family from --family, whose ownership passes to *c, or NULL. Fails
- * with ERR_UNSUPPORTED for an unknown class, naming the nearest one, and with ERR_MALFORMED for invalid JSON or if the class is
+/* Reads config.json and the family of its class, of `kind`. `given`: a family from --family, whose ownership passes to *c, or
+ * NULL. Fails with ERR_UNSUPPORTED for an unknown class, naming the nearest one, and with ERR_MALFORMED for invalid JSON or if the class is
  * missing. Call family_config_clear() even after a failure. */
-bool family_config_open(struct family_config *c, const struct hf_text *text, struct model_family *given, struct err *err);
+bool family_config_open(struct family_config *c, enum family_kind kind, const struct hf_text *text, struct model_family *given,
+    struct err *err);
 
 /* Reads the other files of the folder, and makes members and RoPE as the keys need them. `path`: of the folder, for
  * modules.json; NULL: none. Fails with ERR_MALFORMED, naming the member, if a required one is missing or has a wrong type. */

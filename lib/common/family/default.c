@@ -63,7 +63,7 @@ family_of_type(struct model_family **family, const char *type, struct err *err)
     *family = NULL;
     for (size_t i = 0; ok && !*family && i < classes.n; i++)
         if (same_stem(classes.name[i], type))
-            ok = family_of_class(family, classes.name[i], strlen(classes.name[i]), err);
+            ok = family_of_class(family, FAMILY_LANGUAGE, classes.name[i], strlen(classes.name[i]), err);
     names_clear(&classes);
     return ok;
 }
@@ -75,7 +75,7 @@ find_class(struct family_config *c, struct err *err)
     const json_t *type = json_object_get(c->members, "model_type");
     const char *found = c->class, *text = json_string_value(type);
     bool own = c->class && text && same_stem(c->class, text);
-    if (text && !own && (found = class_of_type(c->family, text)) == NULL) {
+    if (text && !own && !c->family->tower && (found = class_of_type(c->family, text)) == NULL) {
         if (!family_of_type(&c->default_family, text, err))
             return false;
         if (c->default_family)

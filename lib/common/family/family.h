@@ -23,7 +23,9 @@ enum verb_kind {
     VERB_ADD, VERB_MUL,         /* C */
     VERB_NEGEXP,
     VERB_BLANK,                 /* zeros of this shape; backwards nothing */
-    VERB_F32
+    VERB_F32,
+    VERB_F16,
+    VERB_HALF
 };
 
 struct verb {
@@ -199,9 +201,14 @@ struct family_image {
     unsigned own;               /* groups that the family says itself, by place in the table of statements */
 };
 
+/* What a family describes: language models; image models, by their tensors; or the towers of models that see or hear, which are a
+ * GGUF file of their own. */
+enum family_kind { FAMILY_LANGUAGE, FAMILY_IMAGE, FAMILY_TOWER, FAMILY_KINDS };
+
 /* Owned by its reader (families.h), with everything it points to. */
 struct model_family {
     const char *name, *arch;
+    bool tower;
     struct family_image *image;                     /* NULL: a language model, to which everything below belongs */
     FAMILY_LIST(struct family_variant) variants;    /* the first that applies replaces arch; all are in archs */
     FAMILY_LIST(const char *) archs;                /* other names of arch that GGUF files have */
@@ -287,13 +294,13 @@ bool family_unrecovered(const struct model_family *family, struct names *out, st
 /* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */
 bool family_member_value(json_t **value, const struct family_member *m, struct scope *scope, struct err *err);
 
-/* Appends the classes of all built-in families, in the order of their names. */
+/* Appends the classes of all built-in families of language models, in the order of their names. */
 bool family_classes(struct names *classes, struct err *err);
 
 /* Appends the built-in classes nearest to a word, as nearest_hint() does. Fails with ERR_MEMORY. */
 bool family_nearest_classes(struct str *hint, const char *word, struct err *err);
 
-/* Sets *family to the built-in family of a class, class[0..n), or to NULL if there is none. */
-bool family_of_class(struct model_family **family, const char *class, size_t n, struct err *err);
+/* Sets *family to the built-in family of a kind and a class, class[0..n), or to NULL if there is none. */
+bool family_of_class(struct model_family **family, enum family_kind kind, const char *class, size_t n, struct err *err);
 
 #endif

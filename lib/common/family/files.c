@@ -125,6 +125,41 @@ read_pooling(struct family_config *c, struct model *model, struct err *err)
     return ok;
 }
 
+/* --- preprocessor */
+
+/* Adds the members of a file of the folder, over those before it, and the members of one of its objects. */
+static bool
+read_preprocessor(struct family_config *c, struct model *model, const char *path, const char *inner, bool *exists, struct err *err)
+{
+    json_t *root;
+    if (!read_tree(&root, model, path, err))
+        return false;
+    json_t *whole = json_object_get(root, "x");
+    json_t *object = json_object_get(whole, inner);
+    bool ok = !whole || json_object_update(c->preprocessor, whole) == 0 || err_memory(err, 0);
+    ok = ok && (!json_is_object(object) || json_object_update(c->preprocessor, object) == 0 || err_memory(err, 0));
+    *exists = *exists || whole;
+    json_decref(root);
+    return ok;
+}
+
+/* The files say how pictures and sound are prepared for a tower. */
+static bool
+read_preprocessors(struct family_config *c, struct model *model, struct err *err)
+{
+    static const char first[] = "preprocessor_config.json", second[] = "processor_config.json";
+    bool exists = false;
+    c->preprocessor = json_object();
+    c->scope.preprocessor = c->preprocessor;
+    if (!c->preprocessor)
+        return err_memory(err, 0);
+    if (!read_preprocessor(c, model, first, "media_proc_cfg", &exists, err)
+            || !read_preprocessor(c, model, second, "image_processor", &exists, err))
+        return false;
+    return exists || err_set(err, ERR_OPEN, "%s: no such file, nor %s, but family %s needs what it says", first, second,
+        c->family->name);
+}
+
 /* --- file.labels */
 
 struct file_label {
@@ -327,6 +362,7 @@ family_config_files(struct family_config *c, const struct hf_folder *folder, str
     if ((generation->p && !tree_read(&c->generation_config, generation->p, generation->n, generation->name, err))
             || !read_tokenizer_config(c, &folder->file[HF_TOKENIZER_CONFIG], err)
             || (model && family_uses(c->family, "file.pooling") && !read_pooling(c, model, err))
+            || (model && model->folder && family_uses(c->family, "preprocessor") && !read_preprocessors(c, model, err))
             || (family_uses(c->family, "file.labels") && !read_labels(c, err)) || !count_rows(c, folder, err))
         return false;
     c->scope.tokenizer_config = c->tokenizer_config;

@@ -74,7 +74,7 @@ make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_m
     bool ok = family_config_keys(&hf->keys, &hf->config, err)
         && (how->allow_missing || family_config_check_keys(&hf->keys, &hf->config, err))
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
-        && put_tokenizer(hf, folder, how, model->catalog, err)
+        && (how->mmproj || put_tokenizer(hf, folder, how, model->catalog, err))
         && hf_name_put(&hf->keys, folder, is_phi3(hf->family), err);
     hf->config.scope.tensors = (struct scope_tensors){ 0 };
     family_sources_free(sources);
@@ -104,7 +104,7 @@ tell_alike(const struct hf_model *hf, struct model *model, struct err *err)
     char shown[STR_SHOWN];
     struct err ignored;
     err_init(&ignored);
-    if (err->kind != ERR_UNSUPPORTED || !config->class || config->family
+    if (err->kind != ERR_UNSUPPORTED || !config->class || config->family || hf->options.mmproj
             || !family_template_alike(&alike, model, config->class, &ignored) || !alike)
         return false;
     err_init(err);
@@ -124,12 +124,17 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
     if (how->family && !(family_given(&given, how->family, err)
             && (family_is_builtin(how->family) || warn_of_family(given, how->family, model->catalog, err))))
         return false;
-    if (!family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
+    if (given && given->tower != how->mmproj) {
+        family_free(given);
+        return err_set(err, ERR_USAGE, "--family %s describes %s", how->family,
+            how->mmproj ? "no towers, which --mmproj writes" : "towers; write them with --mmproj");
+    }
+    if (!family_config_open(&hf->config, how->mmproj ? FAMILY_TOWER : FAMILY_LANGUAGE, &folder.file[HF_CONFIG], given, err))
         return tell_alike(hf, model, err);
     hf->family = hf->config.family;
     bool ok = !hf->family || (hf_folder_open(&folder, model, how->tokenizer, err) && make_keys(hf, &folder, how, model, err));
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
-    if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer && family_has_tokenizer(hf->family))
+    if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer && !how->mmproj && family_has_tokenizer(hf->family))
         catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one, unless it is "
             "converted with --no-tokenizer");
     return ok;
@@ -222,7 +227,8 @@ hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice,
         return true;
     if (!hf_model_check(hf, model, choice, err) || !rows_choose(choice, &how, err))
         return false;
-    warn_of_head(hf, model, choice);
+    if (!hf->family->tower)
+        warn_of_head(hf, model, choice);
     return tensor_extra_keys(&hf->keys, choice, model->catalog, err)
         && (!size_label(label, sizeof label, choice, choice->model.experts) || keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err));
 }

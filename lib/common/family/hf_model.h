@@ -16,6 +16,7 @@ struct hf_model_options {
     const char *family;         /* path of a family file, instead of the built-in family of the class; or NULL; borrowed */
     const char *tokenizer;      /* directory of the tokenizer files; NULL: the model's; borrowed */
     bool no_mtp, mtp_only;      /* without multi-token prediction, or nothing else */
+    bool mmproj;                /* the towers, by a family of `kind tower` */
     bool dequantize;            /* do not keep quantized blocks that GGUF has too */
     bool allow_missing, skip_unknown;       /* of outputs that a family needs; of tensors without a row */
 };

@@ -157,7 +157,7 @@ read_families(struct model_family *all[FAMILIES], size_t *n, const struct meta_v
         p = meta_bytes(arch, &length);
     *n = 0;
     for (size_t i = 0; (name = family_name_at(i)) != NULL && *n < FAMILIES; i++) {
-        bool fits = family_is_image(name) && (!p || family_declares(family_builtin_text(name)->text, "arch", p, length));
+        bool fits = family_builtin_kind(name) == FAMILY_IMAGE && (!p || family_declares(family_builtin_text(name)->text, "arch", p, length));
         if (fits && !family_builtin(&all[*n], name, err))
             return false;
         *n += fits;

@@ -366,7 +366,7 @@ has_loader(const char *arch)
 {
     const char *name;
     for (size_t i = 0; (name = family_name_at(i)) != NULL; i++)
-        if (family_is_image(name) && family_declares(family_builtin_text(name)->text, "arch", arch, strlen(arch)))
+        if (family_builtin_kind(name) == FAMILY_IMAGE && family_declares(family_builtin_text(name)->text, "arch", arch, strlen(arch)))
             return true;
     return false;
 }

@@ -63,10 +63,13 @@ bool
 family_run_kind(struct family_reader *r, struct expr *when)
 {
     (void)when;
-    if (!family_word_is(r, 1, "image"))
-        return family_expected(r, r->word[1].p, r->word[1].n, "the kind 'image'");
-    if (r->family->image || r->family->classes.n != 0)
+    if (!family_word_is(r, 1, "image") && !family_word_is(r, 1, "tower"))
+        return family_expected(r, r->word[1].p, r->word[1].n, "the kind 'image' or 'tower'");
+    if (r->family->image || r->family->tower || r->family->classes.n != 0)
         return family_expected(r, "kind", 4, "it once, before other statements");
+    r->family->tower = family_word_is(r, 1, "tower");
+    if (r->family->tower)
+        return true;
     r->family->image = family_alloc(r->owner, sizeof *r->family->image, r->err);
     return r->family->image && family_read_include(r, "_image");
 }

@@ -195,8 +195,11 @@ bool
 family_config_keys(struct keys *keys, struct family_config *c, struct err *err)
 {
     const struct model_family *family = c->family;
+    const char *type = "model";
+    if (family->tower)
+        type = "mmproj";
     if (!keys_put_text(keys, "general", "architecture", family->arch, strlen(family->arch), err)
-            || !keys_put_text(keys, "general", "type", "model", strlen("model"), err)
+            || !keys_put_text(keys, "general", "type", type, strlen(type), err)
             || !hf_generation_keys(keys, c->generation_config, err))
         return false;
     for (size_t i = 0; i < family->keys.n; i++) {

@@ -104,7 +104,8 @@ builtin_of(const char *arg)
 {
     const char *name;
     for (size_t i = 0; (name = family_name_at(i)) != NULL; i++)
-        if (strcmp(name, arg) == 0 || family_has_class(family_builtin_text(name)->text, arg, strlen(arg)))
+        if (strcmp(name, arg) == 0 || (family_builtin_kind(name) == FAMILY_LANGUAGE
+                && family_has_class(family_builtin_text(name)->text, arg, strlen(arg))))
             return name;
     return NULL;
 }

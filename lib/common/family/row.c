@@ -13,7 +13,7 @@ static const struct verb_row {
     [VERB_ORDER] = { "order", 3, FAMILY_VERB_ARGS, 1 }, [VERB_SWAP] = { "swap", 2, 2, 2 }, [VERB_PART] = { "part", 3, 3, 3 },
     [VERB_SKIP] = { "skip", 2, 2, 2 }, [VERB_CUT] = { "cut", 2, 2, 2 }, [VERB_PAIRS] = { "pairs", 1, 1, 1 }, [VERB_ADD] = { "add", 1, 1, 1 },
     [VERB_MUL] = { "mul", 1, 1, 1 }, [VERB_NEGEXP] = { "negexp", 0, 0, 0 }, [VERB_BLANK] = { "blank", 0, 0, 0 },
-    [VERB_F32] = { "f32", 0, 0, 0 },
+    [VERB_F32] = { "f32", 0, 0, 0 }, [VERB_F16] = { "f16", 0, 0, 0 }, [VERB_HALF] = { "half", 0, 0, 0 },
 };
 
 /* --- names */

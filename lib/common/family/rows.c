@@ -215,7 +215,8 @@ add_source(struct rows_work *w, size_t place, struct err *err)
     const struct model_family *f = w->family;
     bool media, mtp, same;
     size_t i;
-    if (family_sources_drops(source->name, source->name_len, &media)) {
+    bool drops = family_sources_drops(source->name, source->name_len, &media);
+    if (f->tower ? !media : drops) {
         if (media)
             leave_out(&w->media, source);
         return true;
@@ -292,7 +293,7 @@ static void
 note_all(const struct rows_work *w)
 {
     note(w, &w->mtp, "multi-token prediction");
-    note(w, &w->media, "vision and audio towers");
+    note(w, &w->media, "vision and audio towers, which --mmproj writes,");
     if (w->family->mtp.n == 0 && (w->how->mtp_only || !w->scope->mtp))
         catalog_tell(w->memory, "%s has no effect: family %s converts no multi-token prediction",
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);

@@ -17,7 +17,7 @@ struct row_joint {
     size_t n;
     uint64_t dim[LAYOUT_RANK];  /* of one member */
     uint32_t rank;
-    bool f32;
+    const struct verb *type;            /* decides the type of the output, or NULL */
     enum dtype blocks;          /* of kept blocks, or DTYPE_UNKNOWN */
     bool unfit;                 /* the row does not move whole blocks */
 };
@@ -92,7 +92,8 @@ add_part(struct row_joint *j, struct verbs *v, const struct family_source *sourc
         return false;
     if (j->n != 0 && !num_add(&part->end, part->end, part[-1].end))
         return rows_fail(source, ERR_LIMIT, "too large", err);
-    j->f32 = j->f32 || v->f32;
+    if (v->type)
+        j->type = v->type;
     j->n++;
     return true;
 }
@@ -122,7 +123,7 @@ rows_join_add_member(struct row_joint *j, const struct row_match *match, bool fi
         v.rank = source_rank;
         v.columns = false;
         v.nops = 0;
-        v.f32 = false;
+        v.type = NULL;
         v.from = v.count = 0;
         moves_init(&v.moves, dim, source_rank);
         if (!verbs_forward(&v, err))
@@ -190,6 +191,18 @@ check_experts(const struct row_joint *j, struct err *err)
         err);
 }
 
+/* Returns the type that a verb gives an output. */
+static enum dtype
+type_by_verb(const struct row_joint *j, enum dtype own)
+{
+    enum dtype matrices = j->w->matrices;
+    if (matrices == DTYPE_UNKNOWN)
+        matrices = own;
+    if (j->type->kind == VERB_F16 || (j->type->kind == VERB_HALF && matrices == DTYPE_F16))
+        return DTYPE_F16;
+    return DTYPE_F32;
+}
+
 /* Returns the type of an output: F32 for what llama.cpp requires in F32, else the type of the matrices. */
 static enum dtype
 rows_join_type_of(const struct row_joint *j, uint32_t rank)
@@ -200,7 +213,9 @@ rows_join_type_of(const struct row_joint *j, uint32_t rank)
     if (j->w->how->side != VERBS_WEIGHT)
         return j->w->matrices;
     const char *name = j->out->name;
-    if (j->f32 || rank <= 1 || str_ends(name, "_norm.weight")
+    if (j->type)
+        return type_by_verb(j, own);
+    if (rank <= 1 || str_ends(name, "_norm.weight")
             || !(str_ends(name, ".weight") || str_ends(name, ".lora_a") || str_ends(name, ".lora_b")))
         return DTYPE_F32;
     if (j->w->matrices != DTYPE_UNKNOWN)

@@ -66,7 +66,7 @@ bool
 scope_is_builtin(const char *name)
 {
     static const char *const words[] = { "b", "arch", "class", "mtp", "file_type", "tokens", "vocab_rows", "rope",
-        "rope_local", "rope_all", "tokenizer_config", "generation_config", "file" };
+        "rope_local", "rope_all", "tokenizer_config", "generation_config", "file", "preprocessor" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
             return true;
@@ -81,7 +81,8 @@ builtin_object(const struct scope *s, const char *name, size_t n, bool *known)
         const char *name;
         json_t *object;
     } objects[] = { { "rope", s->rope }, { "rope_local", s->rope_local }, { "rope_all", s->rope_all },
-        { "tokenizer_config", s->tokenizer_config }, { "generation_config", s->generation_config }, { "file", s->file } };
+        { "tokenizer_config", s->tokenizer_config }, { "generation_config", s->generation_config }, { "file", s->file },
+        { "preprocessor", s->preprocessor } };
     *known = true;
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         if (scope_is(name, n, objects[i].name))

@@ -26,6 +26,7 @@ struct scope {
     json_t *rope, *rope_local, *rope_all;           /* objects, borrowed; or NULL */
     json_t *tokenizer_config, *generation_config;   /* borrowed; or NULL */
     json_t *file;               /* file.pooling, file.labels; borrowed; or NULL */
+    json_t *preprocessor;       /* of a tower: preprocessor_config.json and processor_config.json; borrowed; or NULL */
     bool mtp;                   /* false with --no-mtp */
     uint32_t file_type;
     uint64_t tokens, vocab_rows;

@@ -165,6 +165,8 @@ find_best(struct template_match *best, struct model *model, const struct choice 
     *best = (struct template_match){ 0 };
     for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
         struct template_match m;
+        if (family_builtin_kind(name) == FAMILY_TOWER)
+            continue;
         if (!match(&m, name, model, choice, class, err)) {
             match_clear(&m);
             return false;

@@ -321,10 +321,11 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
         return operate(v, verb, back, err);
     case VERB_BLANK:
         return blank(v, verb, err);
-    default:
-        v->f32 = true;
-        return true;
+    case VERB_F32: case VERB_F16: case VERB_HALF:
+        v->type = verb;
+        break;
     }
+    return true;
 }
 
 /* Fails for a verb that mixes rows and columns, or adds to the values. */
@@ -366,7 +367,7 @@ verbs_apply_to(struct verbs *v, const struct verb *verb, bool back, struct err *
         return verbs_no_factor(v, verb, err);
     case VERB_MUL:
         return v->side == VERBS_COLUMNS || verbs_apply(v, verb, back, err);
-    case VERB_F32:
+    case VERB_F32: case VERB_F16: case VERB_HALF:
         return true;
     default:
         return move_factor(v, verb, back, err);

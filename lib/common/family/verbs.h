@@ -25,7 +25,7 @@ struct verbs {
     struct moves moves;
     struct operation op[VERBS_OPERATIONS];      /* nops of them, in order */
     size_t nops;
-    bool f32;
+    const struct verb *type;            /* the verb that decides the type of the output, or NULL */
     uint64_t from, count;               /* backwards: the range of the open dimension that this part is; count 0: all */
     uint64_t skipped;                   /* backwards: elements of the open dimension before it that are 0 */
 };
