@@ -169,3 +169,14 @@ def expected(name, folder, pre):
         tokens = tokens_of(model)
         logits = logits_of(load(name, model), tokens)
     return {**made, "text": TEXT, "tokens": tokens, "logits": [float(x) for x in logits[:LOGITS]], "most": float(logits.abs().max())}
+
+
+def write_expected(path, e):
+    lines = ["{"]
+    for key, value in e.items():
+        if key in ("kv", "tensors"):
+            value = "[\n  " + ",\n  ".join(json.dumps(v, ensure_ascii=False) for v in value) + "\n ]"
+        else:
+            value = json.dumps(value, ensure_ascii=False)
+        lines.append(" %s: %s%s" % (json.dumps(key), value, "," if key != list(e)[-1] else ""))
+    path.write_text("\n".join(lines + ["}"]) + "\n", encoding="utf-8")

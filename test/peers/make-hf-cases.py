@@ -11,7 +11,6 @@ test/helpers/hf-model fills them. expected.json has, for each output type, type 
 reference; all keys; and from transformers itself the tokens of a text and logits of the last of them, computed in F32. Of a case
 that llama.cpp does not compute as transformers does, "llama" has the reason, and "off" the largest difference of logits.
 """
-import json
 import os
 import shutil
 import sys
@@ -27,17 +26,6 @@ import hf_reference
 import hf_text_models
 
 
-def write_expected(path, e):
-    lines = ["{"]
-    for key, value in e.items():
-        if key in ("kv", "tensors"):
-            value = "[\n  " + ",\n  ".join(json.dumps(v, ensure_ascii=False) for v in value) + "\n ]"
-        else:
-            value = json.dumps(value, ensure_ascii=False)
-        lines.append(" %s: %s%s" % (json.dumps(key), value, "," if key != list(e)[-1] else ""))
-    path.write_text("\n".join(lines + ["}"]) + "\n", encoding="utf-8")
-
-
 def main():
     output, text = Path(sys.argv[2]), "--text" in sys.argv
     names = [a for a in sys.argv[3:] if a != "--text"]
@@ -48,7 +36,7 @@ def main():
         torch.manual_seed(1)
         pre = hf_models.build(name, folder)
         options = hf_models.CASES[name][5]
-        write_expected(folder / "expected.json", {**hf_reference.expected(name, folder, pre),
+        hf_reference.write_expected(folder / "expected.json", {**hf_reference.expected(name, folder, pre),
                                                   **{k: options[k] for k in ("llama", "off", "encoder", "extra", "but", "otherwise") if k in options}})
         print(name, sum(p.stat().st_size for p in folder.iterdir()), flush=True)
 

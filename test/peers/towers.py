@@ -11,7 +11,7 @@ CASES = {
     "qwen2-vl": {"class": "Qwen2VLForConditionalGeneration", "files": {"preprocessor_config.json": CLIP}, "config": {
         "text_config": {**TEXT, **MROPE}, "vision_config": {
             "depth": 3, "embed_dim": 32, "hidden_size": 64, "num_heads": 4, "mlp_ratio": 2, "patch_size": 14, "in_channels": 3}}},
-    "qwen2.5-vl": {"class": "Qwen2_5_VLForConditionalGeneration", "files": {"preprocessor_config.json": CLIP}, "config": {
+    "qwen2.5-vl": {"text": True, "class": "Qwen2_5_VLForConditionalGeneration", "files": {"preprocessor_config.json": CLIP}, "config": {
         "text_config": {**TEXT, **MROPE}, "vision_config": {
             "depth": 4, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 64, "patch_size": 14,
             "fullatt_block_indexes": [1, 3], "window_size": 112}}},

@@ -73,7 +73,7 @@ open_gguf(struct job *job, struct err *err)
         return false;
     if (job->image_given || job->image_none)
         return true;
-    if (!hf_model_open(hf, &job->model, &job->hf, err))
+    if (!hf_model_open(hf, &job->model, &job->hf, err) || hf->absent)
         return false;
     if (hf->family)
         job->given.own = &hf->keys;
@@ -504,6 +504,7 @@ run(struct job *job, struct err *err)
     cli->bar->meter.spools = note_spool;
     cli->bar->meter.of = &note;
     ok = ok && decide(job, fetch, err) && make_output(job, err);
+    ok = ok || job->to_gguf.absent;
     if (job->exact.witness.len != 0)
         report_file_refuse(job);
     if (!ok && err->kind != ERR_USAGE)
@@ -574,7 +575,7 @@ command_run(struct command *cmd)
 {
     struct cli_progress progress;
     struct err err;
-    if (cmd->output_dir) {
+    if (cmd->output_dir || command_is_pair(cmd)) {
         enum cli_status status = command_run_each(cmd);
         clear(cmd);
         return status;

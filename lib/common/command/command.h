@@ -63,6 +63,7 @@ struct command {
     struct byte_range cut;                 /* range or part of the output to write */
     unsigned jobs;                  /* worker threads; 0: choose */
     bool no_verify;                 /* do not verify checksums of the input */
+    bool no_mmproj;                 /* no second file with the towers of a model */
     bool no_spool;
     enum command_instead instead;
 };

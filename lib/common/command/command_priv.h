@@ -126,7 +126,14 @@ bool command_open(struct job *job, const struct model_options *how, struct err *
 /* Chooses the tensors of the adapter that it becomes. */
 bool command_recast(struct job *job, struct err *err);
 
-/* Runs one job for each operand, with --output-dir. Returns the largest exit status. */
+/* Returns true if -o names a directory for a GGUF file, and one for the towers if the model has any. */
+bool command_is_pair(const struct command *cmd);
+
+/* Returns true if a GGUF file of this operand may have towers beside it: it is a model directory, and no option chooses tensors. */
+bool command_has_towers(const struct command *cmd, const char *operand);
+
+/* Runs one job for each operand, with --output-dir or for a pair, and one for the towers of a model. Returns the largest exit
+ * status. */
 enum cli_status command_run_each(struct command *cmd);
 
 /* Appends the output of an operand: OUTPUT_DIR/NAME.FORMAT, or OUTPUT_DIR/NAME/ for a directory. */

@@ -1,4 +1,5 @@
-/* --output-dir: one job for each operand. A process each, so that no job sees what another left behind. */
+/* --output-dir: one job for each operand, and for the towers of a model. A process each, so that no job sees what another left
+ * behind. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,20 @@
 #include "cli/conflicts.h"
 #include "command/command_priv.h"
 
-/* Runs the job of one operand. Returns its exit status; ends this process if a signal ended the job. */
+/* Makes the job write the towers of a model. They are not quantized with it: people do that by choice, with --mmproj. */
+static void
+choose_towers(struct command *cmd)
+{
+    cmd->hf.mmproj = true;
+    cmd->scheme = cmd->imatrix = cmd->report = cmd->manifest = NULL;
+    cmd->needs_scheme = cmd->is_exact = false;
+    cmd->target_size = 0;
+    cmd->target_bpw = 0;
+}
+
+/* Runs a job of one operand. Returns its exit status; ends this process if a signal ended the job. */
 static enum cli_status
-run_one(struct command *cmd, size_t i, const char *path)
+run_one(struct command *cmd, size_t i, const char *path, enum hf_pair pair)
 {
     int status;
     fflush(NULL);
@@ -31,6 +43,9 @@ run_one(struct command *cmd, size_t i, const char *path)
         cmd->cli.given[CLI_OPT_OUTPUT_DIR] = false;
         cmd->output_dir = NULL;
         cmd->output.path = path;
+        cmd->hf.pair = pair;
+        if (pair == PAIR_TOWERS)
+            choose_towers(cmd);
         cmd->one_of_several = true;
         exit(command_run(cmd));
     }
@@ -48,6 +63,28 @@ run_one(struct command *cmd, size_t i, const char *path)
     if (WIFEXITED(status))
         return (enum cli_status)WEXITSTATUS(status);
     return CLI_BUG;
+}
+
+/* Runs the jobs of one operand: the model, and then its towers, if it can have any. Returns the larger exit status. */
+static enum cli_status
+run_all(struct command *cmd, size_t i, const struct str *path, bool towers)
+{
+    const char *name = strrchr(path->p, '/') + 1;
+    struct str second = { 0 };
+    struct err err;
+    enum cli_status status = run_one(cmd, i, path->p, towers ? PAIR_MODEL : PAIR_NONE);
+    if (!towers || status != CLI_OK)
+        return status;
+    err_init(&err);
+    str_format(&second, "%.*smmproj-%s", (int)(name - path->p), path->p, name);
+    if (!second.failed)
+        status = run_one(cmd, i, second.p, PAIR_TOWERS);
+    else {
+        err_memory(&err, second.room);
+        status = cli_fail(&cmd->cli, &err);
+    }
+    str_clear(&second);
+    return status;
 }
 
 /* Names the outputs, and checks that no two are the same. */
@@ -86,6 +123,8 @@ command_run_each(struct command *cmd)
     enum cli_status worst = CLI_OK;
     struct err err;
     err_init(&err);
+    if (!cmd->output_dir)
+        cmd->output_dir = cmd->output.path;
     struct str *path = calloc(cmd->cli.noperands + 1, sizeof *path);
     bool ok;
     if (path)
@@ -95,7 +134,7 @@ command_run_each(struct command *cmd)
     if (!ok)
         worst = cli_fail(&cmd->cli, &err);
     for (size_t i = 0; ok && i < cmd->cli.noperands; i++) {
-        enum cli_status status = run_one(cmd, i, path[i].p);
+        enum cli_status status = run_all(cmd, i, &path[i], str_ends(path[i].p, ".gguf") && command_has_towers(cmd, cmd->cli.operands[i]));
         if (status > worst)
             worst = status;
     }

@@ -64,6 +64,7 @@ static const struct take_row {
     { CLI_OPT_MTP, TAKE_FLAG, offsetof(struct command, hf.mtp_only), NULL },
     { CLI_OPT_NO_MTP, TAKE_FLAG, offsetof(struct command, hf.no_mtp), NULL },
     { CLI_OPT_MMPROJ, TAKE_FLAG, offsetof(struct command, hf.mmproj), NULL },
+    { CLI_OPT_NO_MMPROJ, TAKE_FLAG, offsetof(struct command, no_mmproj), NULL },
     { CLI_OPT_ALLOW_MISSING, TAKE_FLAG, offsetof(struct command, hf.allow_missing), NULL },
     { CLI_OPT_SKIP_UNKNOWN, TAKE_FLAG, offsetof(struct command, hf.skip_unknown), NULL },
     { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },

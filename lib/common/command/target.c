@@ -427,6 +427,21 @@ format_of_all(const struct command *cmd)
 }
 
 bool
+command_is_pair(const struct command *cmd)
+{
+    return cmd->output.path && str_ends(cmd->output.path, "/") && format_of_all(cmd) == &writer_gguf && cmd->cli.noperands == 1
+        && is_model_dir(cmd, cmd->cli.operands[0]) && cmd->instead == COMMAND_OUTPUT && cmd->shard_size == 0
+        && !byte_range_is_part(&cmd->cut);
+}
+
+bool
+command_has_towers(const struct command *cmd, const char *operand)
+{
+    return !cmd->no_mmproj && !cmd->hf.mmproj && !cmd->hf.mtp_only && !cmd->hf.family && cmd->adapters.n == 0
+        && is_model_dir(cmd, operand);
+}
+
+bool
 command_name_output(struct str *path, const struct command *cmd, const char *operand, struct err *err)
 {
     const struct writer *writer = format_of_all(cmd);

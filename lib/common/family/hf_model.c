@@ -113,6 +113,23 @@ tell_alike(const struct hf_model *hf, struct model *model, struct err *err)
         str_shown(shown, config->class, strlen(config->class)), alike, alike);
 }
 
+/* Sets hf->absent if the model has no towers, or none that a family writes: its config.json has the class that was not found. */
+static bool
+look_for_towers(struct hf_model *hf, const struct model *model, struct err *err)
+{
+    bool media = false;
+    for (size_t i = 0; i < catalog_count(model->catalog) && !media; i++) {
+        const struct tensor *t = catalog_at(model->catalog, i);
+        family_sources_drops(t->name, t->name_len, &media);
+    }
+    hf->absent = !media || (hf->config.class && !hf->config.family);
+    if (hf->absent) {
+        family_config_clear(&hf->config);
+        err_init(err);
+    }
+    return hf->absent;
+}
+
 bool
 hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err)
 {
@@ -130,7 +147,9 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
             how->mmproj ? "no towers, which --mmproj writes" : "towers; write them with --mmproj");
     }
     if (!family_config_open(&hf->config, how->mmproj ? FAMILY_TOWER : FAMILY_LANGUAGE, &folder.file[HF_CONFIG], given, err))
-        return tell_alike(hf, model, err);
+        return how->pair == PAIR_TOWERS ? look_for_towers(hf, model, err) : tell_alike(hf, model, err);
+    if (how->pair == PAIR_TOWERS && look_for_towers(hf, model, err))
+        return true;
     hf->family = hf->config.family;
     bool ok = !hf->family || (hf_folder_open(&folder, model, how->tokenizer, err) && make_keys(hf, &folder, how, model, err));
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
@@ -221,7 +240,7 @@ hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice,
 {
     const struct family_tensors how = { .family = hf->family, .scope = &hf->config.scope, .config = &hf->config, .model = model,
         .matrices = matrices, .exact = exact, .blocks = !exact && !hf->options.dequantize, .mtp_only = hf->options.mtp_only,
-        .allow_missing = hf->options.allow_missing, .skip_unknown = hf->options.skip_unknown };
+        .paired = hf->options.pair != PAIR_NONE, .allow_missing = hf->options.allow_missing, .skip_unknown = hf->options.skip_unknown };
     char label[48];
     if (!hf->family)
         return true;

@@ -17,6 +17,8 @@ struct hf_model_options {
     const char *tokenizer;      /* directory of the tokenizer files; NULL: the model's; borrowed */
     bool no_mtp, mtp_only;      /* without multi-token prediction, or nothing else */
     bool mmproj;                /* the towers, by a family of `kind tower` */
+    enum hf_pair { PAIR_NONE, PAIR_MODEL, PAIR_TOWERS } pair;   /* of a model and its towers, in two files: this is the first, or the
+                                 * second, which a model without towers does not have */
     bool dequantize;            /* do not keep quantized blocks that GGUF has too */
     bool allow_missing, skip_unknown;       /* of outputs that a family needs; of tensors without a row */
 };
@@ -28,6 +30,7 @@ struct hf_model {
     struct hf_model_options options;
     struct keys keys;           /* of the GGUF file, except those that depend on its tensors */
     uint64_t tokens;            /* vocabulary size of its tokenizer; 0: it has none */
+    bool absent;                /* the second file of a pair, of a model without towers: family is NULL */
 };
 
 /* Reads the side files of a model directory that has a config.json. Fails with ERR_UNSUPPORTED for an unknown class, with

@@ -293,7 +293,8 @@ static void
 note_all(const struct rows_work *w)
 {
     note(w, &w->mtp, "multi-token prediction");
-    note(w, &w->media, "vision and audio towers, which --mmproj writes,");
+    if (!w->how->paired)
+        note(w, &w->media, "vision and audio towers, which --mmproj writes,");
     if (w->family->mtp.n == 0 && (w->how->mtp_only || !w->scope->mtp))
         catalog_tell(w->memory, "%s has no effect: family %s converts no multi-token prediction",
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);

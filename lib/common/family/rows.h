@@ -20,6 +20,7 @@ struct family_tensors {
     bool exact;                 /* to GGUF with DTYPE_UNKNOWN: keep F32 as F32, for further encoding. To a directory: all
                                  * tensors have the type, even if that changes values */
     bool blocks;                /* keep NVFP4 and MXFP4 weights as blocks */
+    bool paired;                /* another file has the towers */
     bool mtp_only;              /* only multi-token prediction; scope->mtp false: without it */
     bool allow_missing, skip_unknown;
     bool adapter;               /* the tensors are of an adapter: few outputs are made, and none of its tensors may be left out */
