@@ -49,10 +49,14 @@ config_wrong(const char *name, const char *expected, struct err *err)
 
 /* --- the class */
 
+/* Returns the list of classes that decides: of the text model or the tower if its own config has one, else of the whole model. */
 static const json_t *
-first_class(const json_t *root)
+first_class(const json_t *root, enum family_kind kind)
 {
-    const json_t *inner = config_get(config_get(root, "text_config"), "architectures");
+    const char *part = "text_config";
+    if (kind == FAMILY_TOWER)
+        part = "vision_config";
+    const json_t *inner = config_get(config_get(root, part), "architectures");
     const json_t *classes = config_get(root, "architectures"), *outer = json_array_get(classes, 0);
     if (inner && !(json_is_string(outer) && family_is_outer(json_string_value(outer), json_string_length(outer))))
         classes = inner;
@@ -93,7 +97,7 @@ no_tower(const struct family_config *c, struct err *err)
 static bool
 find_family(struct family_config *c, enum family_kind kind, struct model_family *given, struct err *err)
 {
-    const json_t *classes = first_class(c->members), *class = json_array_get(classes, 0);
+    const json_t *classes = first_class(c->members, kind), *class = json_array_get(classes, 0);
     c->family = given;
     if (!classes)               /* a diffusers model has _class_name, and no family */
         return given || json_object_get(c->members, "_class_name") || err_set(err, ERR_MALFORMED,
