@@ -1,6 +1,8 @@
 """peer_towers.py BIN FOLDER [CASE...]: convert the towers of tiny models (towers.py) with amn-convert --mmproj and with llama.cpp's
 converter: tensors (names, order, types, shapes, bytes) and keys agree, for each type of output. LLAMA_CPP: see hf_reference.py."""
+import functools
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 import hf_reference
 import towers
@@ -26,7 +29,6 @@ def make(name, folder):
     torch.manual_seed(1)
     if "tensors" in case:
         folder.mkdir()
-        from safetensors.torch import save_file
         save_file({n: torch.randn(s, dtype=torch.float32).to(torch.bfloat16) for n, s in case["tensors"].items()}, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(case["config"]))
     else:
@@ -43,6 +45,18 @@ def make(name, folder):
         (folder / file).write_text(json.dumps(what))
 
 
+def publish(folder, renames):
+    """Makes a directory beside this one with the names of the published model, which the reference reads; returns it."""
+    other = folder.with_name(folder.name + "-published")
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(folder, other)
+    tensors = load_file(folder / "model.safetensors")
+    for old, new in renames:
+        tensors = {re.sub(old, new, n): t for n, t in tensors.items()}
+    save_file(tensors, other / "model.safetensors")
+    return other
+
+
 def reference(folder, kind, target):
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False)
@@ -52,37 +66,47 @@ def reference(folder, kind, target):
             remote_hf_model_id=None).write()
 
 
-def differences(got, want):
-    mine, theirs = ({k.pop("key"): k for k in hf_reference.keys_of(r)} for r in (got, want))
-    for key in list(theirs) + [k for k in mine if k not in theirs]:
-        if key not in NAMELESS and mine.get(key) != theirs.get(key):
-            yield "%s is %s, expected %s" % (key, mine.get(key), theirs.get(key))
-    order = [[t.name for t in r.tensors] for r in (got, want)]
+def differences(got, want, more, loader):
+    """Yields what differs. `more`: tensors that the loader requires and the reference does not write, by name, in F32.
+    `loader`: names of the reference that its loader has otherwise."""
+    theirs = {functools.reduce(lambda n, r: n.replace(*r), loader, t.name): t for t in want.tensors}
+    keys, expected = ({k.pop("key"): k for k in hf_reference.keys_of(r)} for r in (got, want))
+    for key in list(expected) + [k for k in keys if k not in expected]:
+        if key not in NAMELESS and keys.get(key) != expected.get(key):
+            yield "%s is %s, expected %s" % (key, keys.get(key), expected.get(key))
+    order = [[t.name for t in got.tensors if t.name not in more], list(theirs)]
     if order[0] != order[1]:
         yield "tensors %s, expected %s" % tuple([n for n in a if n not in b][:6] or a[:4] for a, b in (order, order[::-1]))
     have = {t.name: t for t in got.tensors}
-    for t in want.tensors:
-        m = have.get(t.name)
+    for name, data in more.items():
+        if name not in have or not numpy.array_equal(have[name].data, data):
+            yield "%s differs from the tensor of the model" % name
+    for name, t in theirs.items():
+        m = have.get(name)
         if m is not None and (m.tensor_type, list(m.shape)) != (t.tensor_type, list(t.shape)):
-            yield "%s is %s %s, expected %s %s" % (t.name, m.tensor_type.name, list(m.shape), t.tensor_type.name, list(t.shape))
+            yield "%s is %s %s, expected %s %s" % (name, m.tensor_type.name, list(m.shape), t.tensor_type.name, list(t.shape))
         elif m is not None and not numpy.array_equal(m.data.view(numpy.uint8), t.data.view(numpy.uint8)):
-            yield "%s has other bytes" % t.name
+            yield "%s has other bytes" % name
 
 
 def main():
     tally, tools = Tally(), Tools()
     for name in sys.argv[3:] or towers.CASES:
-        folder = Path(tools.path(name))
-        make(name, folder)
+        case = towers.CASES[name]
+        saved = Path(tools.path(name))
+        make(name, saved)
+        published = publish(saved, case["published"]) if "published" in case else saved
+        more = {n: load_file(saved / "model.safetensors")[t][i].float().numpy() for n, (t, i) in case.get("more", {}).items()}
         for kind in hf_reference.TYPES:
             out, want = tools.path("out.gguf"), tools.path("want.gguf")
-            for path in (out, want):
-                Path(path).unlink(missing_ok=True)
-            reference(folder, kind, Path(want))
-            done = subprocess.run([tools.bin + "/amn-convert", "-q", "--mmproj", *([] if kind == "auto" else ["--dtype", kind]), "-o", out, str(folder)],
-                                  check=False, text=True, stderr=subprocess.PIPE)
-            wrong = [done.stderr.strip()] if done.returncode else list(differences(gguf.GGUFReader(out), gguf.GGUFReader(want)))
-            tally.check(not wrong, "%s, %s: %s" % (name, kind, "; ".join(wrong[:4])[:700]))
+            Path(want).unlink(missing_ok=True)
+            reference(published, kind, Path(want))
+            for folder in dict.fromkeys((published, saved)):
+                Path(out).unlink(missing_ok=True)
+                done = subprocess.run([tools.bin + "/amn-convert", "-q", "--mmproj", *([] if kind == "auto" else ["--dtype", kind]),
+                                       "-o", out, str(folder)], check=False, text=True, stderr=subprocess.PIPE)
+                wrong = [done.stderr.strip()] if done.returncode else list(differences(gguf.GGUFReader(out), gguf.GGUFReader(want), more, case.get("loader", [])))
+                tally.check(not wrong, "%s, %s: %s" % (folder.name, kind, "; ".join(wrong[:4])[:700]))
     tally.finish()
 
 

@@ -216,6 +216,15 @@ family_is_outer(const char *class, size_t n)
 }
 
 bool
+family_has_tower(const char *class, size_t n)
+{
+    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
+        if (family_text_files[i].kind == FAMILY_TOWER && family_has_class(family_builtin_at(i)->text, class, n))
+            return true;
+    return false;
+}
+
+bool
 family_of_class(struct model_family **family, enum family_kind kind, const char *class, size_t n, struct err *err)
 {
     *family = NULL;

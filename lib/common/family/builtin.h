@@ -37,6 +37,9 @@ bool family_has_class(const char *text, const char *class, size_t n);
 /* Returns true if a class decides even if text_config names another one: the argument of an `outer`. */
 bool family_is_outer(const char *class, size_t n);
 
+/* Returns true if a family has the towers of a class. */
+bool family_has_tower(const char *class, size_t n);
+
 /* Returns the kind of a built-in family; FAMILY_LANGUAGE if there is none of this name. */
 enum family_kind family_builtin_kind(const char *name);
 

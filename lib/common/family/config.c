@@ -49,20 +49,27 @@ config_wrong(const char *name, const char *expected, struct err *err)
 
 /* --- the class */
 
-/* Returns the list of classes that decides: of the text model or the tower if its own config has one, else of the whole model. */
+/* Returns the classes of the text model. */
 static const json_t *
-first_class(const json_t *root, enum family_kind kind)
+text_classes(const json_t *root)
 {
-    const char *part = "text_config";
-    if (kind == FAMILY_TOWER)
-        part = "vision_config";
-    const json_t *inner = config_get(config_get(root, part), "architectures");
+    const json_t *inner = config_get(config_get(root, "text_config"), "architectures");
     const json_t *classes = config_get(root, "architectures"), *outer = json_array_get(classes, 0);
     if (inner && !(json_is_string(outer) && family_is_outer(json_string_value(outer), json_string_length(outer))))
         classes = inner;
     if (classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)))
         return classes;
     return NULL;
+}
+
+/* Returns the classes that say which towers a model has: of the tower if a family has it, else of the model. */
+static const json_t *
+tower_classes(const json_t *root)
+{
+    const json_t *inner = config_get(config_get(root, "vision_config"), "architectures"), *class = json_array_get(inner, 0);
+    if (json_is_string(class) && family_has_tower(json_string_value(class), json_string_length(class)))
+        return inner;
+    return config_get(root, "architectures");
 }
 
 /* Fails for an unknown class, naming those nearest to it. */
@@ -97,7 +104,7 @@ no_tower(const struct family_config *c, struct err *err)
 static bool
 find_family(struct family_config *c, enum family_kind kind, struct model_family *given, struct err *err)
 {
-    const json_t *classes = first_class(c->members, kind), *class = json_array_get(classes, 0);
+    const json_t *classes = kind == FAMILY_TOWER ? tower_classes(c->members) : text_classes(c->members), *class = json_array_get(classes, 0);
     c->family = given;
     if (!classes)               /* a diffusers model has _class_name, and no family */
         return given || json_object_get(c->members, "_class_name") || err_set(err, ERR_MALFORMED,

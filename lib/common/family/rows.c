@@ -122,10 +122,15 @@ static bool
 unknown(struct rows_work *w, const struct family_source *source, bool beyond, struct err *err)
 {
     char text[160], name[STR_SHOWN];
+    bool media = true;
     if (beyond) {
         snprintf(text, sizeof text, "config.json declares fewer layers: %" PRIu64, w->main);
         return rows_fail(source, ERR_MALFORMED, text, err);
     }
+    if (w->family->tower)
+        family_sources_drops(source->name, source->name_len, &media);
+    if (!media)                 /* of the text model */
+        return true;
     if (w->how->skip_unknown)
         catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it",
             str_shown(name, source->name, source->name_len), w->family->name);
@@ -216,7 +221,7 @@ add_source(struct rows_work *w, size_t place, struct err *err)
     bool media, mtp, same;
     size_t i;
     bool drops = family_sources_drops(source->name, source->name_len, &media);
-    if (f->tower ? !media : drops) {
+    if (drops && !(f->tower && media)) {
         if (media)
             leave_out(&w->media, source);
         return true;
