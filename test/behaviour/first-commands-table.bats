@@ -189,7 +189,7 @@ END
 35~0~amn quantize --scheme f16 --exact -o o.gguf llama1~0 weights, 14 kept
 35~2~amn quantize l.bf16.gguf o.gguf F16~did you mean amn convert --dtype f16?
 36~2~amn convert --outtype f16 llama1~use --dtype f16, bf16 or f32
-36~2~amn convert --mmproj llama1~amn writes no projector files
+36~69~amn convert --mmproj -o o.gguf llama1~no family has the towers of class
 37~2~amn quantize --leave-output-tensor llama1~--tensor-type '^output.weight=f16'
 37~2~amn quantize -t 4 -s q8_0 llama1~threads are given with -j 4
 38~2~amn convert --rename s/nomatch/x/ -o o.safetensors llama1~no tensor has such a name

@@ -366,5 +366,11 @@ good_inputs() {
     amn-inspect "$corpus/gguf-bad/fork-id-159.gguf" >>objects
     amn-inspect "$tests/cases-image/sdxl/model.safetensors" >>objects
     amn-inspect "$tests/cases-image/refuse-sd3-diffusers/model.safetensors" >>objects
+    "$helpers/hf-model" "$corpus/hf-towers/qwen2.5-vl" sees
+    amn-convert -q --mmproj -o mmproj.gguf sees
+    echo '{"clip.audio.block_count": 2, "clip.audio.num_mel_bins": 128}' >audio.json
+    amn-convert -q --gguf-metadata audio.json --gguf-unset clip.projector_type -o hears.gguf mmproj.gguf
+    amn-inspect mmproj.gguf >>objects
+    amn-inspect hears.gguf >>objects
     "$helpers/json-keys" AMN-INSPECT <objects
 }

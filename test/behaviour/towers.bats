@@ -19,6 +19,9 @@ key() { amn-inspect "$1" | jq -rc --arg k "$2" '.metadata[$k]'; }
     [ "$(key mmproj.gguf clip.projector_type)" = qwen2.5vl_merger ]
     [ "$(amn-parse mmproj.gguf | jq -r .name | grep -cv -e '^v\.' -e '^mm\.')" = 0 ]
     [ "$(amn-parse mmproj.gguf | jq -c 'select(.name == "v.patch_embd.weight.1").shape')" = '[32,3,14,14]' ]
+    [ "$(amn-inspect mmproj.gguf | jq -c '.towers[] | [.kind, .projector, .layers, .width, .heads, .image_size, .patch_size, .text_width]')" \
+        = '["vision","qwen2.5vl_merger",4,32,4,560,14,64]' ]
+    amn-inspect --human mmproj.gguf | grep -q '^Vision tower  qwen2.5vl_merger$'
     amn-convert --mmproj --to gguf qwen2.5-vl | cmp - mmproj.gguf
     amn-convert --mmproj --to gguf --range 1000-99999 qwen2.5-vl | cmp - <(tail -c +1001 mmproj.gguf | head -c 99000)
     amn-convert --mmproj --to gguf --part 2/3 qwen2.5-vl >part
@@ -30,7 +33,7 @@ key() { amn-inspect "$1" | jq -rc --arg k "$2" '.metadata[$k]'; }
     model qwen2.5-vl
     try 0 amn-convert --mmproj -o mmproj.gguf qwen2.5-vl
     try 0 amn-convert --to gguf --no-tokenizer -o text.gguf qwen2.5-vl
-    grep -q 'tensors of vision and audio towers, which --mmproj writes, are left out' err
+    grep -q 'tensors of vision and audio towers are left out, .*; --mmproj writes them' err
     try 0 amn-convert --to gguf --no-tokenizer -o both/ qwen2.5-vl
     refute grep -q 'left out' err
     cmp both/qwen2.5-vl.gguf text.gguf

@@ -429,9 +429,9 @@ format_of_all(const struct command *cmd)
 bool
 command_is_pair(const struct command *cmd)
 {
-    return cmd->output.path && str_ends(cmd->output.path, "/") && format_of_all(cmd) == &writer_gguf && cmd->cli.noperands == 1
-        && is_model_dir(cmd, cmd->cli.operands[0]) && cmd->instead == COMMAND_OUTPUT && cmd->shard_size == 0
-        && !byte_range_is_part(&cmd->cut);
+    return cmd->output.path && str_ends(cmd->output.path, "/") && !fits_directory(cmd) && format_of_all(cmd) == &writer_gguf
+        && cmd->cli.noperands == 1 && is_model_dir(cmd, cmd->cli.operands[0]) && cmd->instead == COMMAND_OUTPUT
+        && cmd->shard_size == 0 && !byte_range_is_part(&cmd->cut);
 }
 
 bool

@@ -136,8 +136,10 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
     struct hf_folder folder;
     struct model_family *given = NULL;
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc, .options = *how };
-    if (!model->folder || !hf_folder_init(&folder, model->catalog))
+    if (!model->folder || !hf_folder_init(&folder, model->catalog)) {
+        hf->absent = how->pair == PAIR_TOWERS;
         return true;
+    }
     if (how->family && !(family_given(&given, how->family, err)
             && (family_is_builtin(how->family) || warn_of_family(given, how->family, model->catalog, err))))
         return false;

@@ -288,18 +288,18 @@ set_model(struct choice *choice, const struct rows_work *w, struct err *err)
 }
 
 static void
-note(const struct rows_work *w, const struct left_out *sum, const char *what)
+note(const struct rows_work *w, const struct left_out *sum, const char *what, const char *more)
 {
     if (sum->n != 0)
-        catalog_tell(w->memory, "%" PRIu64 " tensors of %s are left out, %" PRIu64 " bytes", sum->n, what, sum->nbytes);
+        catalog_tell(w->memory, "%" PRIu64 " tensors of %s are left out, %" PRIu64 " bytes%s", sum->n, what, sum->nbytes, more);
 }
 
 static void
 note_all(const struct rows_work *w)
 {
-    note(w, &w->mtp, "multi-token prediction");
+    note(w, &w->mtp, "multi-token prediction", "");
     if (!w->how->paired)
-        note(w, &w->media, "vision and audio towers, which --mmproj writes,");
+        note(w, &w->media, "vision and audio towers", "; --mmproj writes them");
     if (w->family->mtp.n == 0 && (w->how->mtp_only || !w->scope->mtp))
         catalog_tell(w->memory, "%s has no effect: family %s converts no multi-token prediction",
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);

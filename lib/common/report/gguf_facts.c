@@ -105,3 +105,32 @@ gguf_facts_find(struct gguf_facts *facts, const struct catalog *catalog)
     find_file_type(facts, catalog);
     return true;
 }
+
+/* --- towers */
+
+static const struct meta_value *
+value_of_tower(const struct catalog *catalog, const char *kind, const char *what)
+{
+    char key[KEY_ROOM];
+    snprintf(key, sizeof key, "clip.%s.%s", kind, what);
+    return gguf_facts_value_of(catalog, key);
+}
+
+bool
+gguf_facts_tower(struct tower_facts *facts, const struct catalog *catalog, size_t i)
+{
+    static const char *const kinds[] = { "vision", "audio" };
+    size_t k = 0;
+    while (k < sizeof kinds / sizeof *kinds && (!value_of_tower(catalog, kinds[k], "block_count") || i-- != 0))
+        k++;
+    if (k == sizeof kinds / sizeof *kinds)
+        return false;
+    *facts = (struct tower_facts){ .kind = kinds[k], .projector = value_of_tower(catalog, kinds[k], "projector_type"),
+        .layers = value_of_tower(catalog, kinds[k], "block_count"), .width = value_of_tower(catalog, kinds[k], "embedding_length"),
+        .heads = value_of_tower(catalog, kinds[k], "attention.head_count"), .picture = value_of_tower(catalog, kinds[k], "image_size"),
+        .patch = value_of_tower(catalog, kinds[k], "patch_size"), .mels = value_of_tower(catalog, kinds[k], "num_mel_bins"),
+        .text_width = value_of_tower(catalog, kinds[k], "projection_dim") };
+    if (!facts->projector)
+        facts->projector = gguf_facts_value_of(catalog, "clip.projector_type");
+    return true;
+}

@@ -21,6 +21,19 @@ struct gguf_facts {
 /* Collects the facts. Returns false if the catalog was not read from a GGUF file. */
 bool gguf_facts_find(struct gguf_facts *facts, const struct catalog *catalog);
 
+/* What the towers of a model see and hear: of a file that llama.cpp loads beside a model. NULL as above. */
+struct tower_facts {
+    const char *kind;               /* "vision" or "audio" */
+    const struct meta_value *projector;     /* "qwen2.5vl_merger" ... */
+    const struct meta_value *layers, *width, *heads;
+    const struct meta_value *picture, *patch;       /* of vision: edges in pixels */
+    const struct meta_value *mels;          /* of audio: bands of the mel spectrum */
+    const struct meta_value *text_width;    /* embedding length of the text model that it belongs to */
+};
+
+/* Collects the facts of tower i. Returns false after the last one, and for files without towers. */
+bool gguf_facts_tower(struct tower_facts *facts, const struct catalog *catalog, size_t i);
+
 /* --- gguf_names.c */
 
 /* Returns a static name such as "Q4_K - Medium"; "unknown, may not work" for an unknown id. */

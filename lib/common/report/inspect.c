@@ -181,6 +181,27 @@ add_image(struct page *j, const struct inspect_image *image)
 }
 
 static void
+add_towers(struct page *j, const struct inspect *in)
+{
+    struct tower_facts facts;
+    ndjson_array(j, "towers");
+    for (size_t i = 0; gguf_facts_tower(&facts, in->catalog, i); i++) {
+        ndjson_object(j, NULL);
+        ndjson_text(j, "kind", facts.kind);
+        meta_json(j, "projector", facts.projector, in->arrays);
+        meta_json(j, "layers", facts.layers, in->arrays);
+        meta_json(j, "width", facts.width, in->arrays);
+        meta_json(j, "heads", facts.heads, in->arrays);
+        meta_json(j, "image_size", facts.picture, in->arrays);
+        meta_json(j, "patch_size", facts.patch, in->arrays);
+        meta_json(j, "mel_bins", facts.mels, in->arrays);
+        meta_json(j, "text_width", facts.text_width, in->arrays);
+        ndjson_object_end(j);
+    }
+    ndjson_array_end(j);
+}
+
+static void
 add_metadata(struct page *j, const struct inspect *in)
 {
     ndjson_object(j, "metadata");
@@ -275,6 +296,7 @@ add_object(struct page *j, const struct inspect *in, const struct summary *s)
     add_schemes(j, s);
     add_gguf(j, in);
     add_image(j, in->image);
+    add_towers(j, in);
     add_metadata(j, in);
     add_metadata_types(j, in->catalog);
     add_warnings(j, in->catalog);

@@ -45,6 +45,22 @@ add_gguf(struct page *page, const struct inspect *in)
 }
 
 static void
+add_towers(struct page *page, const struct inspect *in)
+{
+    struct tower_facts t;
+    for (size_t i = 0; gguf_facts_tower(&t, in->catalog, i); i++) {
+        add_fact(page, strcmp(t.kind, "vision") == 0 ? "Vision tower" : "Audio tower", t.projector, "");
+        add_fact(page, "  Layers", t.layers, "");
+        add_fact(page, "  Embedding", t.width, " dimensions");
+        add_fact(page, "  Heads", t.heads, "");
+        add_fact(page, "  Pictures", t.picture, " pixels");
+        add_fact(page, "  Patches", t.patch, " pixels");
+        add_fact(page, "  Mel bands", t.mels, "");
+        add_fact(page, "  Beside", t.text_width, " dimensions of the text model");
+    }
+}
+
+static void
 add_image(struct page *page, const struct inspect_image *image)
 {
     struct str *out = &page->text;
@@ -268,6 +284,7 @@ inspect_text(struct page *page, const struct inspect *in, struct err *err)
         add_checkpoint(&page->text, catalog_facts_of(in->catalog)->checkpoint);
         add_gguf(page, in);
         add_image(page, in->image);
+        add_towers(page, in);
         add_scheme(page, &s);
         add_counts(&page->text, &s);
         add_dtypes(&page->text, &s.dtypes);
