@@ -21,6 +21,13 @@ from tools import Tally, Tools
 
 NAMELESS = {"general.name", "general.size_label", "general.basename", "general.finetune", "general.version", "general.organization"}
 
+SINUSOIDS = {"a.position_embd.weight"}
+
+
+def same_rounded(got, want):
+    """Returns true if numbers differ by at most the last bit of 1: torch rounds sines and cosines as its vector instructions do."""
+    return got.shape == want.shape and numpy.abs(got - want).max() <= 2.0 ** -24
+
 
 def make(name, folder):
     """Makes the directory of a case: transformers' class with random weights, or named tensors."""
@@ -29,7 +36,7 @@ def make(name, folder):
     torch.manual_seed(1)
     if "tensors" in case:
         folder.mkdir()
-        save_file({n: torch.randn(s, dtype=torch.float32).to(torch.bfloat16) for n, s in case["tensors"].items()}, folder / "model.safetensors")
+        save_file({n: torch.randn(s if isinstance(s, tuple) else (s,), dtype=torch.float32).to(torch.bfloat16) for n, s in case["tensors"].items()}, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(case["config"]))
     else:
         kind = getattr(transformers, case["class"])
@@ -45,15 +52,22 @@ def make(name, folder):
         (folder / file).write_text(json.dumps(what))
 
 
-def publish(folder, renames):
-    """Makes a directory beside this one with the names of the published model, which the reference reads; returns it."""
-    other = folder.with_name(folder.name + "-published")
-    shutil.rmtree(other, ignore_errors=True)
-    shutil.copytree(folder, other)
+def rename(folder, renames, other):
+    """Writes the tensors of a directory under other names to another one."""
     tensors = load_file(folder / "model.safetensors")
     for old, new in renames:
         tensors = {re.sub(old, new, n): t for n, t in tensors.items()}
     save_file(tensors, other / "model.safetensors")
+
+
+def publish(folder, case):
+    """Makes a directory beside this one with the names of the published model, which the reference reads; returns it."""
+    other = folder.with_name(folder.name + "-published")
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(folder, other)
+    rename(folder, case["published"], other)
+    if "wrapped" in case:
+        (other / "config.json").write_text(json.dumps(towers.wrapped(json.loads((folder / "config.json").read_text()), *case["wrapped"])))
     return other
 
 
@@ -85,7 +99,7 @@ def differences(got, want, more, loader):
         m = have.get(name)
         if m is not None and (m.tensor_type, list(m.shape)) != (t.tensor_type, list(t.shape)):
             yield "%s is %s %s, expected %s %s" % (name, m.tensor_type.name, list(m.shape), t.tensor_type.name, list(t.shape))
-        elif m is not None and not numpy.array_equal(m.data.view(numpy.uint8), t.data.view(numpy.uint8)):
+        elif m is not None and not (same_rounded(m.data, t.data) if name in SINUSOIDS else numpy.array_equal(m.data.view(numpy.uint8), t.data.view(numpy.uint8))):
             yield "%s has other bytes" % name
 
 
@@ -95,13 +109,17 @@ def main():
         case = towers.CASES[name]
         saved = Path(tools.path(name))
         make(name, saved)
-        published = publish(saved, case["published"]) if "published" in case else saved
+        published = publish(saved, case) if "published" in case else saved
         more = {n: load_file(saved / "model.safetensors")[t][i].float().numpy() for n, (t, i) in case.get("more", {}).items()}
         for kind in hf_reference.TYPES:
             out, want = tools.path("out.gguf"), tools.path("want.gguf")
             Path(want).unlink(missing_ok=True)
-            reference(published, kind, Path(want))
-            for folder in dict.fromkeys((published, saved)):
+            try:
+                reference(published, kind, Path(want))
+            except (ValueError, KeyError, AssertionError, NotImplementedError) as e:
+                tally.check(False, "%s, %s: the reference: %s" % (published.name, kind, e))
+                continue
+            for folder in dict.fromkeys((published, published if case.get("part") else saved)):
                 Path(out).unlink(missing_ok=True)
                 done = subprocess.run([tools.bin + "/amn-convert", "-q", "--mmproj", *([] if kind == "auto" else ["--dtype", kind]),
                                        "-o", out, str(folder)], check=False, text=True, stderr=subprocess.PIPE)

@@ -56,15 +56,16 @@ bool family_config_check_keys(const struct keys *keys, struct family_config *c, 
 /* Puts the `tokenizer.` keys that stand before `vocab` in the file, or those after it. */
 bool family_tokenizer_keys(struct keys *keys, struct family_config *c, bool early, struct err *err);
 
-/* A generated tensor, F32 of shape [n]. */
+/* A generated tensor, F32 of shape [n], or [rows, n] if it is a table. */
 enum { FAMILY_MADE_MAX = 1024 };        /* limit on its elements, also in a GGUF file */
 struct family_made {
     const char *name;                   /* borrowed from the family */
-    size_t n;
+    size_t n, rows;                     /* rows: 0 if it is no table */
     float x[FAMILY_MADE_MAX];
+    float *table;                       /* rows * n elements in place of x; the caller frees it */
 };
 
-/* Makes the tensor of a `make` row whose `when` is true. */
+/* Makes the tensor of a `make` row whose `when` is true; on failure, there is no table. */
 bool family_make(struct family_made *made, struct family_config *c, const struct family_make *make, struct err *err);
 
 #endif

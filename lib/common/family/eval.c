@@ -155,7 +155,8 @@ element(json_t **value, const json_t *of, const json_t *index, struct scope *sco
             found = character(of, i);
         else
             found = json_incref(json_is_array(of) ? json_array_get(of, (size_t)i) : numbered_member(of, i));
-    }
+    } else if (json_is_string(index))
+        found = json_incref(json_object_get(of, json_string_value(index)));
     return give(value, found ? found : json_null(), err);
 }
 

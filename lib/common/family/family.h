@@ -95,7 +95,8 @@ struct family_rename {
 
 struct family_make {
     const char *gguf;
-    enum make_function { MAKE_LLAMA3, MAKE_LLAMA3_HALF, MAKE_LONG_FACTOR, MAKE_SHORT_FACTOR, MAKE_PROPORTIONAL } function;
+    enum make_function { MAKE_LLAMA3, MAKE_LLAMA3_HALF, MAKE_LONG_FACTOR, MAKE_SHORT_FACTOR, MAKE_PROPORTIONAL,
+        MAKE_SINUSOIDS } function;
     struct expr *when;
     const char *where;
 };

@@ -1,9 +1,12 @@
-/* Generated tensors: RoPE frequency factors. */
+/* Generated tensors: RoPE frequency factors, and positions of sound. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "family/config_priv.h"
+
+enum { MAKE_TABLE_MAX = 1 << 24 };      /* limit on the elements of a table */
 
 /* --- llama3 */
 
@@ -88,11 +91,55 @@ make_proportional(struct family_made *made, struct family_config *c, struct err 
     return true;
 }
 
+/* --- sinusoids */
+
+/* Reads a let that is a whole number from `least` on. */
+static bool
+make_read_size(size_t *n, const char *name, size_t least, struct family_config *c, struct err *err)
+{
+    json_t *value;
+    if (!scope_value(&value, name, &c->scope, 0, err))
+        return false;
+    double x = json_number_value(value);
+    json_decref(value);
+    if (!(x >= (double)least && x <= MAKE_TABLE_MAX && x == floor(x)))
+        return err_set(err, ERR_MALFORMED, "config.json: %s %g is not a whole number from %zu to %d", name, x, least, MAKE_TABLE_MAX);
+    *n = (size_t)x;
+    return true;
+}
+
+/* A row for each position: sines of the position divided by timescales from 1 to 10000 in geometric order, then cosines. Timescales
+ * and angles are rounded to F32, as a model that computes them has them. */
+static bool
+make_sinusoids(struct family_made *made, struct family_config *c, struct err *err)
+{
+    size_t rows, n;
+    if (!make_read_size(&rows, "positions", 1, c, err) || !make_read_size(&n, "channels", 4, c, err))
+        return false;
+    if (n % 2 != 0 || rows > MAKE_TABLE_MAX / n)
+        return err_set(err, ERR_MALFORMED, "config.json: %zu positions of %zu channels: expected an even number of channels, and at "
+            "most %d numbers", rows, n, MAKE_TABLE_MAX);
+    float *x = made->table = malloc(rows * n * sizeof *x);
+    if (!x)
+        return err_memory(err, rows * n * sizeof *x);
+    for (size_t k = 0; k < n / 2; k++) {
+        float exponent = (float)(-log(10000) / (double)(n / 2 - 1)) * (float)k, inverse = (float)exp(exponent);
+        for (size_t row = 0; row < rows; row++) {
+            float angle = (float)row * inverse;
+            x[row * n + k] = (float)sin(angle);
+            x[row * n + n / 2 + k] = (float)cos(angle);
+        }
+    }
+    made->rows = rows;
+    made->n = n;
+    return true;
+}
+
 bool
 family_make(struct family_made *made, struct family_config *c, const struct family_make *make, struct err *err)
 {
     made->name = make->gguf;
-    made->n = 0;
+    made->n = made->rows = 0;
     switch (make->function) {
     case MAKE_LLAMA3:
         return make_llama3(made, c, false, err);
@@ -104,6 +151,8 @@ family_make(struct family_made *made, struct family_config *c, const struct fami
         return make_list(made, c, "short_factor", err);
     case MAKE_PROPORTIONAL:
         return make_proportional(made, c, err);
+    case MAKE_SINUSOIDS:
+        return make_sinusoids(made, c, err);
     }
     return err_set(err, ERR_BUG, "%s: function without code", make->where);
 }

@@ -71,10 +71,12 @@ compare_outputs(const void *pa, const void *pb)
 static bool
 add_made(struct chosen *chosen, const struct family_made *made, struct catalog *memory, struct err *err)
 {
-    const uint64_t dim = made->n;
+    const uint64_t dim[] = { made->rows, made->n };
+    const bool table = made->rows != 0;
     size_t n = strlen(made->name) + 1;
     char *name = catalog_alloc(memory, n, err);         /* the family may be freed before */
-    return name && compose_numbers(chosen, memcpy(name, made->name, n), made->x, &dim, 1, memory, err);
+    return name && compose_numbers(chosen, memcpy(name, made->name, n), table ? made->table : made->x, &dim[!table],
+        1 + table, memory, err);
 }
 
 static bool
@@ -85,8 +87,10 @@ make_tensors(struct chosen *list, size_t *n, const struct rows_work *w, struct e
     for (size_t i = 0; ok && w->how->config && !w->how->mtp_only && i < w->family->makes.n; i++) {
         const struct family_make *make = &w->family->makes.at[i];
         bool applies = false;
+        made.table = NULL;
         ok = expr_true(&applies, make->when, w->scope, 0, err) && (!applies || (family_make(&made, w->how->config, make, err)
             && add_made(&list[*n], &made, w->memory, err)));
+        free(made.table);
         *n += ok && applies;
     }
     return ok;

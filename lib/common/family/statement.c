@@ -334,14 +334,15 @@ static bool
 run_make(struct family_reader *r, struct expr *when)
 {
     static const char *const names[] = { [MAKE_LLAMA3] = "llama3", [MAKE_LLAMA3_HALF] = "llama3-half",
-        [MAKE_LONG_FACTOR] = "long_factor",
-        [MAKE_SHORT_FACTOR] = "short_factor", [MAKE_PROPORTIONAL] = "proportional" };
+        [MAKE_LONG_FACTOR] = "long_factor", [MAKE_SHORT_FACTOR] = "short_factor", [MAKE_PROPORTIONAL] = "proportional",
+        [MAKE_SINUSOIDS] = "sinusoids" };
     struct family_make make = { .when = when, .where = r->where };
     size_t i = 0;
     while (i < sizeof names / sizeof *names && !family_word_is(r, 2, names[i]))
         i++;
     if (i == sizeof names / sizeof *names)
-        return family_expected(r, r->word[2].p, r->word[2].n, "llama3, llama3-half, long_factor, short_factor or proportional");
+        return family_expected(r, r->word[2].p, r->word[2].n,
+            "llama3, llama3-half, long_factor, short_factor, proportional or sinusoids");
     make.function = (enum make_function)i;
     return statement_take(r, &make.gguf, 1) && FAMILY_ADD(r, r->family->makes, make);
 }
