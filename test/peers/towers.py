@@ -128,7 +128,7 @@ CASES = {
     "exaone4.5": {"class": "Exaone4_5_ForConditionalGeneration", "files": {"preprocessor_config.json": {**CLIP, "min_pixels": 3136, "max_pixels": 12544}},
         "config": {"text_config": {**TEXT, "model_type": "exaone4", "head_dim": 16}, "vision_config": {"depth": 4, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "num_key_value_heads": 2, "out_hidden_size": 64, "patch_size": 14,
                 "fullatt_block_indexes": [1, 3], "window_size": 112}}},
-    "kimi-vl": {"tensors": {**shapes("vision_tower.encoder.blocks", 3, {"norm0": 32, "norm1": 32, "wqkv": (96, 32), "wo": (32, 32), "mlp.fc0": (48, 32), "mlp.fc1": (32, 48)}),
+    "kimi-vl": {"tensors": {**shapes("vision_tower.encoder.blocks", 4, {"norm0": 32, "norm1": 32, "wqkv": (96, 32), "wo": (32, 32), "mlp.fc0": (48, 32), "mlp.fc1": (32, 48)}),
         **affine("vision_tower.", {"patch_embed.proj": (32, 3, 14, 14), "encoder.final_layernorm": 32}), "vision_tower.patch_embed.pos_emb.weight": (4, 4, 32),
         **affine("multi_modal_projector.", {"pre_norm": 32, "linear_1": (128, 128), "linear_2": (64, 128)})},
         "files": {"preprocessor_config.json": HALF}, "config": {"architectures": ["KimiVLForConditionalGeneration"], "text_config": TEXT, "vision_config": VIT}},
