@@ -406,7 +406,7 @@ PY
     amn list families --human >out
     grep -Eq '^t5 +[0-9]+ classes +llama.cpp' out
     grep -Eq '^flux +ComfyUI-GGUF' out
-    [ "$(awk '$3 ~ /^class/ { n += $2 } END { print n }' out)" -eq "$(amn list classes | jq -r 'select(.readers | test("llama.cpp,")) | .name' | wc -l)" ]
+    [ "$(awk '$3 ~ /^class/ && !/beside/ { n += $2 } END { print n }' out)" -eq "$(amn list classes | jq -r 'select(.readers | test("llama.cpp,")) | .name' | wc -l)" ]
 }
 
 @test "the environment variables, in their order" {

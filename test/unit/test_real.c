@@ -1,5 +1,6 @@
 /* Logarithms and powers against Python's decimal module with 60 digits: Decimal(x).ln() / Decimal(2).ln(),
- * Decimal(base) ** Decimal(x), Decimal(x).exp() and Decimal(x).ln(), rounded once by float() or to a float. */
+ * Decimal(base) ** Decimal(x), Decimal(x).exp() and Decimal(x).ln(), rounded once by float() or to a float. Sines and cosines against
+ * mpmath with 300 bits. */
 #include "check.h"
 
 #include <math.h>
@@ -89,6 +90,31 @@ static const struct {
     { 0, 0, 1 }, { 0, 0.5f, 0 }, { INFINITY, 0, 1 }, { INFINITY, 0.5f, INFINITY }, { 1, 0.5f, 1 },
 };
 
+static const struct {
+    float x, sine, cosine;
+} angles[] = {
+    { 0x0.0p+0, 0x0.0p+0, 0x1.0000000000000p+0 },
+    { 0x1.0000000000000p+0, 0x1.aed5480000000p-1, 0x1.14a2800000000p-1 },
+    { -0x1.0000000000000p+0, -0x1.aed5480000000p-1, 0x1.14a2800000000p-1 },
+    { 0x1.0000000000000p-1, 0x1.eaee880000000p-2, 0x1.c152800000000p-1 },
+    { 0x1.76c0000000000p+10, -0x1.c6e1ca0000000p-2, -0x1.cab5b00000000p-1 },
+    { 0x1.921fb60000000p+0, 0x1.0000000000000p+0, -0x1.777a5c0000000p-25 },
+    { 0x1.921fb60000000p+1, -0x1.777a5c0000000p-24, -0x1.0000000000000p+0 },
+    { 0x1.6300000000000p+9, 0x1.f9bd040000000p-15, 0x1.0000000000000p+0 },
+    { 0x1.a36e2e0000000p-14, 0x1.a36e2e0000000p-14, 0x1.0000000000000p+0 },
+    { 0x1.869f000000000p+16, 0x1.b872760000000p-1, -0x1.050e620000000p-1 },
+    { 0x1.921fb60000000p-1, 0x1.6a09e60000000p-1, 0x1.6a09e60000000p-1 },
+    { 0x1.9c511e0000000p-29, 0x1.9c511e0000000p-29, 0x1.0000000000000p+0 },
+    { 0x1.d32d200000000p+9, -0x1.ed46b00000000p-1, -0x1.1264360000000p-2 },
+    { 0x1.162b8e0000000p+10, 0x1.0e8d880000000p-1, 0x1.b2ada00000000p-1 },
+    { 0x1.2a32960000000p+10, -0x1.b2e17e0000000p-1, 0x1.0e3a200000000p-1 },
+    { 0x1.616b3a0000000p+10, -0x1.520fea0000000p-5, 0x1.ff90580000000p-1 },
+    { 0x1.1576440000000p+10, -0x1.85e93a0000000p-1, -0x1.4bd5560000000p-1 },
+    { 0x1.59df340000000p+10, 0x1.dab5c00000000p-1, 0x1.7fa33c0000000p-2 },
+    { 0x1.5c10100000000p+5, -0x1.d3d1420000000p-2, 0x1.c772140000000p-1 },
+    { 0x1.5d378c0000000p+9, 0x1.aef0f40000000p-1, 0x1.1477640000000p-1 },
+};
+
 int
 main(void)
 {
@@ -112,5 +138,11 @@ main(void)
     for (size_t i = 0; i < sizeof natural / sizeof *natural; i++)
         CHECK(real_log(natural[i].x) == natural[i].y);
     CHECK(isnan(real_exp(NAN)) && isnan(real_log(NAN)) && isnan(real_log(-1)));
+    for (size_t i = 0; i < sizeof angles / sizeof *angles; i++) {
+        float sine, cosine;
+        real_sincos(angles[i].x, &sine, &cosine);
+        snprintf(what, sizeof what, "sincos(%a)", (double)angles[i].x);
+        CHECK_ROW(sine == angles[i].sine && cosine == angles[i].cosine, what);
+    }
     return check_done("test_real");
 }

@@ -1,6 +1,7 @@
 #include "base/real.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { FRACTION = 60 };         /* bits of a fixed-point number */
@@ -103,4 +104,29 @@ real_log(float x)
     if (!(x > 0) || isinf(x))
         return x == 0 ? -INFINITY : x > 0 ? x : NAN;
     return (float)(real_log2((double)x) * ln2);
+}
+
+/* The quarter turn is three doubles; the first two have 33 bits, so that up to 2^20 times them is exact. Then Taylor's series, whose
+ * next term is below 2^-57 at pi/4. */
+void
+real_sincos(float x, float *sine, float *cosine)
+{
+    enum { LAST = 18 };
+    const double quarter[] = { 0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69 };
+    *sine = *cosine = NAN;
+    if (!(fabsf(x) < 0x1p20F))
+        return;
+    double turns = rint((double)x * 0x1.45f306dc9c883p-1), r = (double)x;
+    for (size_t i = 0; i < sizeof quarter / sizeof *quarter; i++)
+        r -= turns * quarter[i];
+    double s = 1, c = 1;
+    for (int n = LAST; n > 0; n -= 2) {
+        s = 1 - s * r * r / (n * (n + 1));
+        c = 1 - c * r * r / (n * (n - 1));
+    }
+    s *= r;
+    size_t side = (size_t)((int64_t)turns & 3);
+    const double circle[] = { s, c, -s, -c, s };
+    *sine = (float)circle[side];
+    *cosine = (float)circle[side + 1];
 }

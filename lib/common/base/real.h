@@ -1,4 +1,5 @@
-/* real: logarithms and powers that have the same bits with every libc, because they are computed with integers only. */
+/* real: logarithms, powers, sines and cosines that have the same bits with every libc: they are computed with integers, or with sums and
+ * products of doubles, which IEEE 754 defines. */
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 
@@ -18,5 +19,9 @@ double real_power(double base, double x);
  * below 2^-50 before rounding to a float. The logarithm of a negative number is NaN. */
 float real_exp(float x);
 float real_log(float x);
+
+/* Computes the sine and the cosine of x, for |x| below 2^20, else NaN. The absolute error is below 2^-50 before rounding to a float, and
+ * the relative error too, because no float lies so near a multiple of pi. */
+void real_sincos(float x, float *sine, float *cosine);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "family/config_priv.h"
 
 enum { MAKE_TABLE_MAX = 1 << 24 };      /* limit on the elements of a table */
@@ -113,6 +114,7 @@ make_read_size(size_t *n, const char *name, size_t least, struct family_config *
 static bool
 make_sinusoids(struct family_made *made, struct family_config *c, struct err *err)
 {
+    const double ln10000 = 0x1.26bb1bbb55516p+3;
     size_t rows, n;
     if (!make_read_size(&rows, "positions", 1, c, err) || !make_read_size(&n, "channels", 4, c, err))
         return false;
@@ -123,11 +125,10 @@ make_sinusoids(struct family_made *made, struct family_config *c, struct err *er
     if (!x)
         return err_memory(err, rows * n * sizeof *x);
     for (size_t k = 0; k < n / 2; k++) {
-        float exponent = (float)(-log(10000) / (double)(n / 2 - 1)) * (float)k, inverse = (float)exp(exponent);
+        float exponent = (float)(-ln10000 / (double)(n / 2 - 1)) * (float)k, inverse = real_exp(exponent);
         for (size_t row = 0; row < rows; row++) {
             float angle = (float)row * inverse;
-            x[row * n + k] = (float)sin(angle);
-            x[row * n + n / 2 + k] = (float)cos(angle);
+            real_sincos(angle, &x[row * n + k], &x[row * n + n / 2 + k]);
         }
     }
     made->rows = rows;
