@@ -195,4 +195,11 @@ CASES = {
     "glm-asr-nano": {"tensors": {**{n.replace("audio_tower.", "audio_encoder.whisper."): s for n, s in WHISPERED.items() if "positions" not in n and ".layer_norm" not in n},
         **affine("audio_encoder.", {"layer_norm": 32, "adapting.0": (64, 128), "adapting.2": (64, 64)}), "audio_encoder.audio_bos_eos_token.weight": (2, 64)}, "files": {}, "config": {
         "architectures": ["GlmasrModel"], "text_config": TEXT, "whisper_config": WHISPER, "merge_factor": 4}},
+    "gemma4": {"class": "Gemma4ForConditionalGeneration", "files": {"preprocessor_config.json": HALF},
+        "config": {"text_config": {**TEXT, "head_dim": 16, "global_head_dim": 16, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 320,
+            "num_kv_shared_layers": 0, "layer_types": ["full_attention"]}, "vision_config": {**VIT, "num_key_value_heads": 4, "head_dim": 8,
+            "position_embedding_size": 16}, "audio_config": None}},
+    "qwen3.8": {"class": "Qwen3VLForConditionalGeneration", "also": {"architectures": ["Qwen4ExpForConditionalGeneration"]},
+        "files": {"preprocessor_config.json": HALF}, "config": {"text_config": {**TEXT, **MROPES, "head_dim": 16}, "vision_config": QWEN3}},
 }
+CASES["sarashina2.2-vision"] = {**CASES["qwen2-vl"], "also": {"architectures": ["Sarashina2VisionForCausalLM"]}}
