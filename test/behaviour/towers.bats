@@ -77,6 +77,10 @@ key() { amn-inspect "$1" | jq -rc --arg k "$2" '.metadata[$k]'; }
     try 65 amn-convert --mmproj --to gguf qwen2.5-vl
     grep -q 'visual.blocks.1.extra.weight.*has no row for it' err
     model qwen2.5-vl
+    sed -i 's/"out_hidden_size": *64/"out_hidden_size": 96/' qwen2.5-vl/config.json
+    try 65 amn-convert --mmproj --to gguf qwen2.5-vl
+    grep -q 'vision_config makes features of 96, but the text model is 64 wide' err
+    model qwen2.5-vl
     try 2 amn-convert --mmproj --family llama --to gguf qwen2.5-vl
     grep -q 'describes no towers, which --mmproj writes' err
     try 2 amn-convert --family mmproj_qwen2vl --to gguf qwen2.5-vl

@@ -207,7 +207,7 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_MTP, ENCODE, ALL, CLI_GROUP_TENSORS, "mtp", NULL, NULL, "convert only multi-token prediction" },
     { CLI_OPT_NO_MTP, WRITE, ALL, CLI_GROUP_TENSORS, "no-mtp", NULL, NULL, "leave out multi-token prediction" },
     { CLI_OPT_MMPROJ, ENCODE, ALL, CLI_GROUP_TENSORS, "mmproj", NULL, NULL, "convert only vision and audio towers, for llama.cpp" },
-    { CLI_OPT_NO_MMPROJ, ENCODE, ALL, CLI_GROUP_TENSORS, "no-mmproj", NULL, NULL, "write no second file with the towers into a directory" },
+    { CLI_OPT_NO_MMPROJ, ENCODE, ALL, CLI_GROUP_TENSORS, "no-mmproj", NULL, NULL, "write no file of towers into a directory" },
     { CLI_OPT_ALLOW_MISSING, WRITE, ALL, CLI_GROUP_TENSORS, "allow-missing", NULL, NULL,
         "convert a model directory that lacks tensors" },
     { CLI_OPT_SKIP_UNKNOWN, WRITE, ALL, CLI_GROUP_TENSORS, "skip-unknown", NULL, NULL,
