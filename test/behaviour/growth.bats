@@ -48,3 +48,19 @@ grow() {
 @test "schemes: a name of dots, unknown codes, layers of markers, experts with one scale" {
     grow dots unknown-codes comfy-layers experts
 }
+
+@test "checkpoints: many chunks in many files, opened in less time than Python needs to write them" {
+    grow chunks
+    seconds() { python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+u = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(round(1000 * (u.ru_utime + u.ru_stime)))' "$@"; }
+    made=$(seconds python3 "$helpers/dcp" many 400 64)
+    for i in 1 2 3; do
+        opened=$(seconds amn-convert -q --to safetensors --size many)
+        [ "$opened" -gt "$made" ] || return 0
+    done
+    echo "$opened ms, expected at most $made"
+    return 1
+}

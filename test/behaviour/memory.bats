@@ -137,6 +137,22 @@ least() { "$1" || "$1" || "$1"; }
     peak amn-inspect --diff --fetch "$local" --fetch-window 1M m.safetensors m.gguf
 }
 
+@test "a checkpoint of 44,800 chunks: at most 24 MiB, 64 bytes a chunk that is read, and none for another" {
+    without_sanitizer
+    "$helpers/dcp" few 700 16
+    "$helpers/dcp" many 700 64
+    "$helpers/dcp" adam 700 64 --adam
+    most=24576
+    peak amn-convert -q -o out.safetensors few
+    less=$kib
+    peak amn-convert -q -o out.safetensors many
+    [ $((kib - less)) -le $((64 * 700 * 48 / 1024 + 256)) ]     # 256 KiB: 48 more files, and what measurements differ by
+    less=$kib
+    peak amn-convert -q -o again.safetensors adam
+    [ $((kib - less)) -le 1024 ]        # the names of 1,400 tensors
+    cmp out.safetensors again.safetensors
+}
+
 @test "the measurement sees the memory that a program uses, and returns its status" {
     without_sanitizer
     try 65 "$peak_memory" amn-remember "$fx/bad-text.txt"

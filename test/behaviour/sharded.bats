@@ -341,7 +341,7 @@ next(k for k in m.storage_data if k.fqn == "model.up.weight" and k.offset.args[0
     refused 65 'other dimensions than the tensor' 'tensor("model.up.weight").chunks[1].offsets = size(4)'
     refused 65 'it has no size or no chunks' 'del tensor("model.up.weight").size'
     refused 65 'another shape than .metadata declares' 'tensor("model.down.weight").size = tensor("model.up.weight").size
-tensor("model.down.weight").chunks = tensor("model.up.weight").chunks
+tensor("model.down.weight").chunks = __import__("copy").deepcopy(tensor("model.up.weight").chunks)
 for k in m.storage_data:
     if k.fqn == "model.down.weight":
         k.offset = size(4 * (k.offset.args[0][0] != 0), 0)'

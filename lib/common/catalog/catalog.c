@@ -426,6 +426,12 @@ tiles_of(const struct catalog *c, uint32_t file)
 }
 
 bool
+catalog_has_tiles(const struct catalog *c)
+{
+    return c->ntiles != 0;
+}
+
+bool
 catalog_is_made(const struct catalog *c, uint32_t file)
 {
     return tiles_of(c, file) != NULL;

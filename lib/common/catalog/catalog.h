@@ -98,7 +98,8 @@ const struct catalog_check *catalog_check_at(const struct catalog *c, size_t i);
 struct catalog_tile {
     uint32_t file, axes;
     uint64_t at, nbytes;        /* where it lies in the file */
-    uint64_t skip;              /* bytes of the tile before these */
+    uint64_t skip, whole;       /* bytes of the tile before these; all bytes of it */
+    uint32_t crc;               /* CRC-32 of all of them; 0: unknown, or catalog_check_at() has it */
     bool gaps;                  /* its elements are not contiguous: at is the offset of the first one */
     const uint64_t *from, *size;        /* the whole box: axes of each, which are the dimensions, or one that counts elements;
                                          * borrowed */
@@ -120,6 +121,8 @@ bool catalog_next_tile(const struct catalog *c, const struct tensor *t, uint64_t
     struct catalog_tile *tile);
 /* Calls place() for a tile that catalog_next_tile() found. */
 uint64_t catalog_place(const struct catalog *c, const struct tensor *t, size_t i, uint64_t byte, uint64_t *run);
+/* Returns true if it has tiles. */
+bool catalog_has_tiles(const struct catalog *c);
 /* Returns true if a file consists of such tensors, which lie in other files. */
 bool catalog_is_made(const struct catalog *c, uint32_t file);
 

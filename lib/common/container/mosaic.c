@@ -16,8 +16,11 @@ enum { COMPARISONS_MAX = 1 << 28 };     /* of tiles, to find overlaps in a tenso
 struct placed_tile {
     uint64_t begin;             /* offset of its first byte in the tensor */
     uint64_t at;                /* offset in the file */
-    const struct layout *layout;
-    uint32_t file, unused;
+    union {
+        const struct layout *layout;
+        uint64_t nbytes;        /* of a range that is not its place */
+    };
+    uint32_t file, crc;
     uint64_t box[];             /* first index of each axis, then the number of indices of each */
 };
 enum { TILE_WORDS = sizeof(struct placed_tile) / sizeof(uint64_t) };
@@ -172,12 +175,8 @@ mosaic_begin(struct mosaic *m, const struct mosaic_tensor *t, struct err *err)
 }
 
 static bool
-mosaic_grow(struct mosaic *m, size_t n, struct err *err)
+mosaic_make_room(struct mosaic *m, size_t room, struct err *err)
 {
-    enum { LEAST = 1024 };
-    if (n <= m->room_words - m->nwords)
-        return true;
-    size_t room = (size_t)num_max(num_max(LEAST, m->room_words + m->room_words / 2), m->nwords + n);
     if (!budget_bytes(catalog_budget(m->catalog), (room - m->room_words) * sizeof *m->words, "tiles", err))
         return false;
     uint64_t *words = realloc(m->words, room * sizeof *words);
@@ -186,6 +185,25 @@ mosaic_grow(struct mosaic *m, size_t n, struct err *err)
     m->words = words;
     m->room_words = room;
     return true;
+}
+
+static bool
+mosaic_grow(struct mosaic *m, size_t n, struct err *err)
+{
+    enum { LEAST = 1024 };
+    if (n <= m->room_words - m->nwords)
+        return true;
+    return mosaic_make_room(m, (size_t)num_max(num_max(LEAST, m->room_words + m->room_words / 2), m->nwords + n), err);
+}
+
+bool
+mosaic_reserve(struct mosaic *m, size_t tiles, size_t axes, struct err *err)
+{
+    uint64_t n, boxes;
+    if (!num_mul(&n, tiles, TILE_WORDS) || !num_mul(&boxes, axes, 2) || !num_add(&n, n, boxes) || !num_add(&n, n, m->nwords)
+        || n > SIZE_MAX / sizeof *m->words)
+        return err_memory(err, SIZE_MAX);
+    return n <= m->room_words || mosaic_make_room(m, (size_t)n, err);
 }
 
 /* Returns the bytes of elements that differ by one in the index of an axis. */
@@ -205,6 +223,17 @@ mosaic_bad(const struct mosaic_placed *t, struct err *err, const char *what)
     return err_set(err, ERR_MALFORMED, ERR_TENSOR "%s", mosaic_shown(t, shown), what);
 }
 
+/* Sets *own to a copy of a layout; NULL if it is plain. */
+static bool
+copy_layout(struct mosaic *m, const struct layout **own, const struct layout *layout, struct err *err)
+{
+    *own = NULL;
+    if (!layout || layout_is_plain(layout))
+        return true;
+    *own = mosaic_copy(m, layout, layout_size(layout), err);
+    return *own != NULL;
+}
+
 bool
 mosaic_add(struct mosaic *m, const struct mosaic_tile *tile, struct err *err)
 {
@@ -219,16 +248,11 @@ mosaic_add(struct mosaic *m, const struct mosaic_tile *tile, struct err *err)
     }
     if (empty)
         return true;
-    const struct layout *layout = NULL;
-    if (tile->layout && !layout_is_plain(tile->layout)) {
-        layout = mosaic_copy(m, tile->layout, layout_size(tile->layout), err);
-        if (!layout)
-            return false;
-    }
-    if (!mosaic_grow(m, tile_words(t), err))
+    const struct layout *layout;
+    if (!copy_layout(m, &layout, tile->layout, err) || !mosaic_grow(m, tile_words(t), err))
         return false;
     struct placed_tile *new = tile_at(m, t, t->n);
-    *new = (struct placed_tile){ .begin = begin, .at = tile->at, .layout = layout, .file = tile->file };
+    *new = (struct placed_tile){ .begin = begin, .at = tile->at, .layout = layout, .file = tile->file, .crc = tile->crc };
     memcpy(new->box, tile->from, t->axes * sizeof *new->box);
     memcpy(new->box + t->axes, tile->size, t->axes * sizeof *new->box);
     m->nwords += tile_words(t);
@@ -329,6 +353,74 @@ mosaic_end(struct mosaic *m, struct err *err)
     t->shown = NULL;
     return covered == t->nbytes || err_set(err, ERR_MALFORMED, ERR_TENSOR "its pieces have %" PRIu64 " of %" PRIu64 " bytes: there is a "
         "hole", name, covered, t->nbytes);
+}
+
+/* --- tiles whose place is known later */
+
+static struct placed_tile *
+tile_of_word(const struct mosaic *m, size_t word)
+{
+    return (struct placed_tile *)(void *)(m->words + word);
+}
+
+bool
+mosaic_find(const struct mosaic *m, size_t i, const uint64_t *from, size_t *tile)
+{
+    const struct mosaic_placed *t = &m->tensor[i];
+    size_t lo = 0, hi = t->n;
+    uint64_t begin = 0;
+    for (uint32_t d = 0; d < t->axes; d++) {
+        if (from[d] >= t->grid[d])
+            return false;
+        begin += from[d] * stride_of(t, d);
+    }
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (tile_at(m, t, mid)->begin < begin)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *tile = t->first + lo * tile_words(t);
+    return lo < t->n && tile_at(m, t, lo)->begin == begin;
+}
+
+struct mosaic_range
+mosaic_range(const struct mosaic *m, size_t tile)
+{
+    const struct placed_tile *t = tile_of_word(m, tile);
+    return (struct mosaic_range){ .at = t->at, .nbytes = t->nbytes, .file = t->file };
+}
+
+void
+mosaic_set_range(struct mosaic *m, size_t tile, const struct mosaic_range *range)
+{
+    struct placed_tile *t = tile_of_word(m, tile);
+    t->at = range->at;
+    t->nbytes = range->nbytes;
+    t->file = range->file;
+}
+
+bool
+mosaic_walk(const struct mosaic *m, size_t i, struct mosaic_walk *walk)
+{
+    const struct mosaic_placed *t = &m->tensor[i];
+    if (walk->n == t->n)
+        return false;
+    walk->tile = t->first + walk->n++ * tile_words(t);
+    walk->from = tile_of_word(m, walk->tile)->box;
+    walk->size = walk->from + t->axes;
+    return true;
+}
+
+bool
+mosaic_settle(struct mosaic *m, size_t tile, const struct mosaic_tile *place, struct err *err)
+{
+    struct placed_tile *t = tile_of_word(m, tile);
+    t->at = place->at;
+    t->file = place->file;
+    t->crc = place->crc;
+    return copy_layout(m, &t->layout, place->layout, err);
 }
 
 /* --- reading */
@@ -552,7 +644,7 @@ mosaic_next_tile(const void *of, const struct tensor *t, uint64_t from, uint64_t
         if (a == b)
             continue;
         *tile = (struct catalog_tile){ .file = this->file, .at = this->at + a, .nbytes = b - a, .skip = a, .from = this->box,
-            .size = this->box + p->axes, .axes = p->axes, .gaps = this->layout != NULL };
+            .size = this->box + p->axes, .axes = p->axes, .gaps = this->layout != NULL, .crc = this->crc, .whole = r.run * r.count };
         if (tile->gaps) {
             tile->at = this->at;
             tile->nbytes = r.run * r.count;

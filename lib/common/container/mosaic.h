@@ -28,8 +28,10 @@ struct mosaic_tile {
     const uint64_t *from, *size;        /* of the box, one for each axis */
     const struct layout *layout;        /* NULL: row-major; copied */
     uint64_t at;                /* offset of its first element in the file, in bytes */
-    uint32_t file;              /* index in the `files` of mosaic_source() */
+    uint32_t file;              /* index in the `files` of mosaic_source(), or MOSAIC_LATER: see below */
+    uint32_t crc;               /* CRC-32 of its bytes, which have no layout; 0: unknown */
 };
+#define MOSAIC_LATER UINT32_MAX
 
 /* Makes an empty mosaic, whose tensors go to the catalog. NULL on failure. It takes 32 bytes and 16 for each
  * axis for a tile, charged to the catalog's budget. Free it unless mosaic_source() succeeds. */
@@ -44,6 +46,27 @@ bool mosaic_add(struct mosaic *m, const struct mosaic_tile *tile, struct err *er
 
 /* Ends it. Of tiles with the same box the first counts. Fails with ERR_MALFORMED unless the tiles fill the tensor without overlap. */
 bool mosaic_end(struct mosaic *m, struct err *err);
+
+/* A tile that was added without a file gets a range of bytes first, which is not its own, and then its place. So a reader whose files
+ * describe tiles and their places apart keeps nothing but the tiles. */
+struct mosaic_range {
+    uint64_t at, nbytes;
+    uint32_t file;              /* any number; MOSAIC_LATER: it has no range yet */
+};
+/* Makes room for tiles with this number of axes in total. */
+bool mosaic_reserve(struct mosaic *m, size_t tiles, size_t axes, struct err *err);
+/* Finds the tile of tensor i, counted in the order of mosaic_begin(), that begins at an index; false if there is none. */
+bool mosaic_find(const struct mosaic *m, size_t i, const uint64_t *from, size_t *tile);
+struct mosaic_range mosaic_range(const struct mosaic *m, size_t tile);
+void mosaic_set_range(struct mosaic *m, size_t tile, const struct mosaic_range *range);
+/* Returns the first tile of tensor i, or the one after *tile, and its box; false if there is none. Zeroed: before the first. */
+struct mosaic_walk {
+    size_t n, tile;             /* tile: for the functions above */
+    const uint64_t *from, *size;
+};
+bool mosaic_walk(const struct mosaic *m, size_t i, struct mosaic_walk *walk);
+/* Gives a tile its place; `from` and `size` of `place` are not read. */
+bool mosaic_settle(struct mosaic *m, size_t tile, const struct mosaic_tile *place, struct err *err);
 
 /* Adds the tensors to the catalog, as tensors of file n, and makes their source, which comes after the n files that it borrows. The
  * source then owns the mosaic. */

@@ -102,7 +102,7 @@ pickles_allow_shards(const struct scanner *s, struct pickle_scan *scan, const ui
     struct err why;
     uint64_t *others[] = { &scan->verdicts[VERDICT_SUSPICIOUS], &scan->verdicts[VERDICT_DANGEROUS] };
     err_init(&why);
-    bool ok = *others[0] + *others[1] != 0 && torch_file_bare(&f, p, (size_t)scan->length, &how, NULL, &budget, &why);
+    bool ok = *others[0] + *others[1] != 0 && torch_file_bare(&f, p, (size_t)scan->length, &how, &budget, &why);
     torch_file_clear(&f);
     for (size_t i = 0; ok && i < sizeof others / sizeof *others; i++) {
         scan->verdicts[VERDICT_ALLOWED] += *others[i];

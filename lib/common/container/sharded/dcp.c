@@ -38,19 +38,31 @@ dcp_file_rank(const char *name, uint64_t *ranks)
 
 /* --- .metadata */
 
-static bool
+bool
 dcp_bad(const struct dcp *d, const char *what)
 {
     err_set(d->err, ERR_MALFORMED, "%s", what);
     return err_in_file(d->err, d->file);
 }
 
+bool
+dcp_bad_tensor(const struct dcp *d, const char *key, const struct source *src, const char *what)
+{
+    err_set(d->err, ERR_MALFORMED, ERR_TENSOR "%s", key, what);
+    return err_in_file(d->err, src ? source_name(src) : d->file);
+}
+
 static const char *
 name_of_key(const void *of, uint32_t i, size_t *n)
 {
-    const struct pickle_value *v = ((const struct dcp *)of)->key[i].name;
-    *n = v->n;
-    return (const char *)v->of.text;
+    const struct dcp *d = of;
+    const struct dcp_key *key = &d->key[i];
+    if (d->second) {
+        *n = key->full_len;
+        return key->full;
+    }
+    *n = key->name->n;
+    return (const char *)key->name->of.text;
 }
 
 static bool
@@ -66,17 +78,16 @@ add_key(struct dcp *d, const struct pickle_value *name, const struct pickle_valu
     if (!key)
         return false;
     d->key = key;
-    key[d->nkeys++] = (struct dcp_key){ .name = name, .tensor = tensor ? dcp_index(meta) : DCP_BYTES };
+    key[d->nkeys++] = (struct dcp_key){ .name = name, .tensor = tensor ? dcp_index(meta) : DCP_BYTES, .placed = DCP_NOWHERE };
     d->others += !tensor;
     return table_add(&d->table, name_of_key, d, (const char *)name->of.text, name->n, &i, &again, d->err);
 }
 
-/* Returns the key of this name, or NULL. */
-static struct dcp_key *
-find_key(const struct dcp *d, const uint8_t *name, size_t n)
+struct dcp_key *
+dcp_find_key(const struct dcp *d, const uint8_t *name, size_t n)
 {
     uint32_t i;
-    if (!name || !table_find(&d->table, name_of_key, d, (const char *)name, n, &i))
+    if (!table_find(&d->table, name_of_key, d, (const char *)name, n, &i))
         return NULL;
     return &d->key[i];
 }
@@ -89,7 +100,7 @@ read_paths(struct dcp *d, const struct pickle_value *paths)
     while (paths && paths->kind == PICKLE_DICT && pickle_next(d->f.pickle, paths, &walk, &name, &path)) {
         struct dcp_key *key = NULL;
         if (name->kind == PICKLE_TEXT)
-            key = find_key(d, name->of.text, name->n);
+            key = dcp_find_key(d, name->of.text, name->n);
         if (path->kind != PICKLE_TUPLE || path->n == 0)
             return dcp_bad(d, "planner_data has a path that is not a tuple");
         for (uint32_t i = 0; i < path->n; i++)
@@ -101,141 +112,85 @@ read_paths(struct dcp *d, const struct pickle_value *paths)
     return true;
 }
 
-/* Keeps the places of the chunks of selected tensors, in the order of the tensors and offsets. */
-static int
-compare_places(const void *a, const void *b)
-{
-    const struct dcp_place *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    for (uint32_t i = 0; i < x->rank; i++)
-        if (x->offset[i] != y->offset[i])
-            return x->offset[i] < y->offset[i] ? -1 : 1;
-    return 0;
-}
-
-static bool
-select_places(struct dcp *d)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < d->nplaces; i++) {
-        struct dcp_place place = d->place[i];
-        const struct dcp_key *key = find_key(d, place.name, place.name_len);
-        if (!key || !key->selected || place.info == DCP_NOWHERE)
-            continue;
-        place.key = (uint32_t)(key - d->key);
-        place.offset = d->word + place.words;           /* the words no longer move */
-        d->place[n++] = place;
-    }
-    d->nplaces = n;
-    array_sort(d->place, n, sizeof *d->place, compare_places);
-    for (size_t i = 1; i < n; i++)
-        if (compare_places(&d->place[i - 1], &d->place[i]) == 0)
-            return dcp_bad(d, "storage_data has a chunk twice");
-    return true;
-}
-
 /* --- chunks */
 
-static bool
-chunk_bad(const struct dcp *d, const char *key, const struct source *src, const char *what)
-{
-    err_set(d->err, ERR_MALFORMED, ERR_TENSOR "%s", key, what);
-    return err_in_file(d->err, src ? source_name(src) : d->file);
-}
-
-/* A chunk: its box, and the bytes of its archive. */
+/* A chunk: its tile, and the bytes of its archive. */
 struct dcp_chunk {
-    const uint64_t *from, *size;
+    const struct dcp_key *key;
+    const uint64_t *size;
+    size_t tile;
     uint64_t at, nbytes;
-    uint32_t rank, file;
-    const char *key;            /* escaped */
-    enum dtype dtype;
+    uint32_t file;
 };
 
-/* Reads the header of its archive and adds its tile. */
+/* Gives the tile of a chunk its place: the tensor of an archive. */
 static bool
-add_chunk(struct dcp *d, const struct dcp_chunk *c)
+settle(struct dcp *d, const struct dcp_chunk *c, const struct torch_file *f, const struct torch_tensor *t)
+{
+    const struct checkpoint_storage *storage = f->storages.nstorages == 1 ? &f->storages.storage[0] : NULL;
+    struct mosaic_tile place = { .layout = &t->layout, .at = c->at + t->at, .file = c->file };
+    if (storage && storage->at == t->at && storage->nbytes == t->nbytes && layout_is_plain(&t->layout))
+        place.crc = storage->crc;
+    return (place.crc != 0 || torch_file_checks(f, d->s->catalog, c->file, c->at, d->err))
+        && mosaic_settle(d->s->mosaic, c->tile, &place, d->err);
+}
+
+/* Reads the header of its archive. */
+static bool
+open_chunk(struct dcp *d, const struct dcp_chunk *c)
 {
     struct source *whole = d->s->src[c->file], *src = NULL;
     struct budget budget = { .limits = *catalog_limits(d->s->catalog) };
+    const struct dcp_tensor *meta = &d->tensor[c->key->tensor];
+    const char *shown = c->key->shown;
     struct torch_file f = { 0 };
     struct torch_tensor t;
     uint64_t end;
     if (!num_add(&end, c->at, c->nbytes) || end > source_size(whole)) {
         err_set(d->err, ERR_MALFORMED, ERR_TENSOR "truncated: bytes %" PRIu64 " to %" PRIu64 " are needed, but the file has %" PRIu64,
-            c->key, c->at, c->at + c->nbytes, source_size(whole));
+            shown, c->at, c->at + c->nbytes, source_size(whole));
         return err_in_file(d->err, source_name(whole));
     }
     bool ok = source_within(&src, whole, c->at, c->nbytes, source_name(whole), d->err)
-        && torch_file_open(&f, src, d->s->how, &budget, d->err)
-        && torch_file_checks(&f, d->s->catalog, c->file, c->at, d->err) && torch_file_tensor(&f, f.root, c->key, &t, d->err);
-    if (ok && (t.rank != c->rank || memcmp(t.shape, c->size, c->rank * sizeof *c->size) != 0))
-        ok = chunk_bad(d, c->key, whole, "a stored chunk has another shape than .metadata declares");
-    if (ok && t.dtype != c->dtype)
-        ok = chunk_bad(d, c->key, whole, "a stored chunk has another type than .metadata declares");
-    if (ok) {
-        const struct mosaic_tile tile = { .from = c->from, .size = c->size, .layout = &t.layout, .at = c->at + t.at, .file = c->file };
-        ok = mosaic_add(d->s->mosaic, &tile, d->err);
-    } else {
-        err_in_file(d->err, source_name(whole));
-    }
+        && torch_file_open(&f, src, d->s->how, &budget, d->err) && torch_file_tensor(&f, f.root, shown, &t, d->err);
+    if (ok && (t.rank != meta->rank || memcmp(t.shape, c->size, t.rank * sizeof *c->size) != 0))
+        ok = dcp_bad_tensor(d, shown, whole, "a stored chunk has another shape than .metadata declares");
+    if (ok && t.dtype != meta->type->dtype)
+        ok = dcp_bad_tensor(d, shown, whole, "a stored chunk has another type than .metadata declares");
+    ok = (ok && settle(d, c, &f, &t)) || err_in_file(d->err, source_name(whole));
     torch_file_clear(&f);
     source_close(src);
     return ok;
 }
 
-/* Finds where a chunk is stored. */
+/* Opens a chunk, whose tile has the range that storage_data tells. */
 static bool
-find_place(struct dcp *d, const struct dcp_key *key, struct dcp_chunk *c)
+read_chunk(struct dcp *d, struct dcp_chunk *c)
 {
-    const struct dcp_place want = { .key = (uint32_t)(key - d->key), .rank = c->rank, .offset = c->from }, *place = NULL;
-    if (d->nplaces != 0)
-        place = bsearch(&want, d->place, d->nplaces, sizeof *place, compare_places);
-    if (!place)
-        return chunk_bad(d, c->key, NULL, "storage_data does not have one of its chunks");
-    const struct dcp_info *info = &d->info[place->info];
-    if (info->file == DCP_TRANSFORMED) {
-        err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "its chunks are transformed (%s), which is not supported", c->key, d->transform);
+    const struct mosaic_range range = mosaic_range(d->s->mosaic, c->tile);
+    if (range.file == MOSAIC_LATER)
+        return dcp_bad_tensor(d, c->key->shown, NULL, "storage_data does not have one of its chunks");
+    if (range.file == DCP_TRANSFORMED) {
+        err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "its chunks are transformed (%s), which is not supported", c->key->shown, d->transform);
         return err_in_file(d->err, d->file);
     }
-    if (info->file == DCP_NO_FILE)
-        return chunk_bad(d, c->key, NULL, "storage_data has no name of a file in this directory with an offset and a length");
-    c->at = info->at;
-    c->nbytes = info->nbytes;
-    return sharded_open(d->s, d->files.name[info->file], &c->file, d->err);
-}
-
-/* Adds chunk i of a tensor, unless it is empty. */
-static bool
-read_chunk(struct dcp *d, const struct dcp_key *key, const struct dcp_tensor *t, struct dcp_chunk *c, size_t i)
-{
-    bool empty = false;
-    c->from = d->word + t->chunks + 2 * (size_t)t->rank * i;
-    c->size = c->from + t->rank;
-    for (uint32_t k = 0; k < t->rank; k++)
-        empty = empty || c->size[k] == 0;
-    return empty || (find_place(d, key, c) && add_chunk(d, c));
+    if (range.file == DCP_NO_FILE)
+        return dcp_bad_tensor(d, c->key->shown, NULL, "storage_data has no name of a file in this directory with an offset and a length");
+    c->at = range.at;
+    c->nbytes = range.nbytes;
+    return sharded_open(d->s, d->files.name[range.file], &c->file, d->err) && open_chunk(d, c);
 }
 
 static bool
-add_tensor(struct dcp *d, const struct dcp_key *key)
+read_chunks(struct dcp *d, const struct dcp_key *key)
 {
-    const struct dcp_tensor *t = &d->tensor[key->tensor];
-    struct dcp_chunk c = { .key = key->shown, .rank = t->rank };
-    if (t->bad)
-        return chunk_bad(d, c.key, NULL, t->bad);
-    if (t->unknown)
-        return err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "type %s is not supported", c.key, t->unknown);
-    c.dtype = t->type->dtype;
-    const struct mosaic_tensor tensor = { .name = key->output, .name_len = (uint32_t)key->output_len, .shown = c.key, .dtype = c.dtype,
-        .grid = d->word + t->shape, .axes = t->rank };
-    bool ok = mosaic_begin(d->s->mosaic, &tensor, d->err);
-    for (size_t i = 0; ok && i < t->nchunks; i++)
-        ok = read_chunk(d, key, t, &c, i);
-    return (ok && mosaic_end(d->s->mosaic, d->err)) || err_in_file(d->err, d->file);
+    struct mosaic_walk walk = { 0 };
+    bool ok = true;
+    while (ok && mosaic_walk(d->s->mosaic, key->placed, &walk)) {
+        struct dcp_chunk c = { .key = key, .size = walk.size, .tile = walk.tile };
+        ok = read_chunk(d, &c);
+    }
+    return ok;
 }
 
 uint64_t
@@ -253,24 +208,23 @@ dcp_nbytes(const struct dcp *d, const struct dcp_key *key)
 
 /* --- the checkpoint */
 
-/* Checks that all files of the selected chunks are there, and warns of files without a tensor. */
+/* Opens all files of the selected chunks, in the order of storage_data, and warns of files without a tensor. */
 static bool
-check_files(struct dcp *d)
+open_files(struct dcp *d)
 {
     struct names files = { 0 };
     const char *first = NULL;
     uint32_t n = 0, file;
-    bool ok = true, *used = calloc(d->files.n + 1, sizeof *used);
-    for (size_t i = 0; used && i < d->nplaces; i++)
-        if (d->info[d->place[i].info].file < DCP_NO_FILE)
-            used[d->info[d->place[i].info].file] = true;
-    for (size_t i = 0; used && ok && i < d->files.n; i++)
-        if (used[i])
+    bool ok = true;
+    for (size_t i = 0; ok && i < d->files.n; i++)
+        if (i < d->room_used && d->used[i])
             ok = names_add(&files, d->files.name[i], strlen(d->files.name[i]), d->err);
-    free(used);
     names_sort(&files);
-    ok = (used || err_memory(d->err, d->files.n)) && ok && sharded_check_files(d->s, &files, d->err);
+    ok = ok && sharded_check_files(d->s, &files, d->err);
     names_clear(&files);
+    for (size_t i = 0; ok && i < d->files.n; i++)
+        if (i < d->room_used && d->used[i])
+            ok = sharded_open(d->s, d->files.name[i], &file, d->err);
     for (size_t i = 0; ok && i < d->s->names.n; i++) {
         const char *name = d->s->names.name[i];
         if (dcp_file_rank(name, &d->s->ranks) && !dcp_file_find(d, name, &file) && n++ == 0)
@@ -293,7 +247,7 @@ copy_name(struct dcp *d, const char *p, size_t n)
     return copy;
 }
 
-/* Names the selected tensors, so that the pickle and its text can be freed before the chunks are opened. */
+/* Names the selected tensors, so that the pickle can be freed, and tells their metadata which key they have. */
 static bool
 name_tensors(struct dcp *d)
 {
@@ -304,31 +258,41 @@ name_tensors(struct dcp *d)
         struct dcp_key *key = &d->key[i];
         if (!key->selected)
             continue;
+        if (d->tensor[key->tensor].key != DCP_NOWHERE)
+            ok = dcp_bad(d, "state_dict_metadata has one description for two tensors");
+        d->tensor[key->tensor].key = (uint32_t)i;
         name.len = 0;
         dcp_name(d, key, &name);
         str_shown(shown, (const char *)key->name->of.text, key->name->n);
-        ok = !name.failed || err_memory(d->err, name.room);
+        ok = ok && (!name.failed || err_memory(d->err, name.room));
         if (ok) {
             key->output = copy_name(d, str_or(name.p, ""), name.len);
             key->output_len = name.len;
             key->shown = copy_name(d, shown, strlen(shown));
+            key->full = copy_name(d, (const char *)key->name->of.text, key->name->n);
+            key->full_len = key->name->n;
         }
-        ok = ok && key->output && key->shown;
+        ok = ok && key->output && key->shown && key->full;
     }
     str_clear(&name);
     return ok;
 }
 
+/* --- the two passes */
+
 static bool
-read_root(struct dcp *d, const uint8_t *bytes, size_t n)
+run_metadata(struct dcp *d, struct source *src)
 {
-    const struct pickle_value *root, *tensors = NULL;
-    if (n == 0 || bytes[0] != 0x80)
-        return dcp_bad(d, "not a pickle, as torch.distributed.checkpoint writes it");
-    const struct pickle_taker taker = { .object = dcp_take_object, .pair = dcp_take_pair, .of = d };
-    if (!torch_file_bare(&d->f, bytes, n, d->s->how, &taker, catalog_budget(d->s->catalog), d->err))
-        return err_in_file(d->err, d->file);
-    root = d->f.root;
+    const struct pickle_taker taker = { .object = dcp_take_object, .pair = dcp_take_pair, .item = dcp_take_item, .of = d };
+    d->tensors_read = 0;
+    return torch_file_taken(&d->f, src, d->s->how, &taker, catalog_budget(d->s->catalog), d->err) || err_in_file(d->err, d->file);
+}
+
+/* Reads the entries of state_dict_metadata. */
+static bool
+read_keys(struct dcp *d)
+{
+    const struct pickle_value *root = d->f.root, *tensors = NULL;
     if (object_is(root, "Metadata")) {
         tensors = object_attribute(d->f.pickle, root, "state_dict_metadata");
         if (!tensors) {
@@ -349,7 +313,46 @@ read_root(struct dcp *d, const uint8_t *bytes, size_t n)
         return dcp_bad(d, storage && storage->kind == PICKLE_DICT ? "storage_data has an entry of another kind" : "it has no storage_data");
     if (d->others != 0)
         catalog_note(d->s->catalog, "entries that are not tensors: %" PRIu64, d->others);
-    return read_paths(d, object_attribute(d->f.pickle, root, "planner_data")) && dcp_select(d) && select_places(d) && name_tensors(d);
+    return read_paths(d, object_attribute(d->f.pickle, root, "planner_data")) && dcp_select(d) && name_tensors(d);
+}
+
+/* Makes room for the tiles of the selected tensors, and a table of their names. */
+static bool
+begin_second(struct dcp *d)
+{
+    size_t tiles = 0, axes = 0;
+    bool ok = true, again;
+    torch_file_clear(&d->f);
+    table_clear(&d->table);
+    d->second = true;
+    for (uint32_t i = 0; ok && i < d->nkeys; i++) {
+        const struct dcp_key *key = &d->key[i];
+        uint32_t number = i;
+        if (!key->selected)
+            continue;
+        tiles += d->tensor[key->tensor].nchunks;
+        axes += d->tensor[key->tensor].nchunks * d->tensor[key->tensor].rank;
+        ok = table_add(&d->table, name_of_key, d, key->full, key->full_len, &number, &again, d->err);
+    }
+    return ok && mosaic_reserve(d->s->mosaic, tiles, axes, d->err);
+}
+
+static bool
+read_metadata(struct dcp *d, struct source *src)
+{
+    enum { METADATA_MAX = 1 << 30 };
+    uint8_t first = 0;
+    if (!limits_check(source_size(src), METADATA_MAX, "bytes of .metadata", d->err)
+        || (source_size(src) != 0 && !source_read(src, 0, &first, 1, d->err)))
+        return err_in_file(d->err, d->file);
+    if (first != 0x80)
+        return dcp_bad(d, "not a pickle, as torch.distributed.checkpoint writes it");
+    bool ok = run_metadata(d, src) && read_keys(d) && begin_second(d) && run_metadata(d, src);
+    for (size_t i = 0; ok && i < d->nkeys; i++)
+        if (d->key[i].selected && d->key[i].placed == DCP_NOWHERE)
+            ok = dcp_bad(d, "the file has changed");
+    torch_file_clear(&d->f);
+    return ok;
 }
 
 static bool
@@ -357,22 +360,18 @@ dcp_read(struct sharded *s, struct err *err)
 {
     struct dcp d = { .s = s, .err = err };
     struct str name = { 0 };
-    uint8_t *bytes = NULL;
-    size_t n = 0;
+    struct source *src = NULL;
     str_format(&name, "%s/.metadata", s->dir);
     snprintf(d.file, sizeof d.file, "%s", name.failed ? ".metadata" : name.p);
     d.word = array_grow(NULL, 0, &d.room_words, sizeof *d.word, err);      /* empty, but there */
-    bool ok = d.word && sharded_load(s, ".metadata", PICKLE_MAX, &bytes, &n, err) && read_root(&d, bytes, n);
+    bool ok = d.word && sharded_source(s, ".metadata", &src, err) && read_metadata(&d, src) && open_files(&d);
+    source_close(src);
     torch_file_clear(&d.f);
-    free(bytes);
-    ok = ok && check_files(&d);
     for (size_t i = 0; ok && i < d.nkeys; i++)
         if (d.key[i].selected)
-            ok = add_tensor(&d, &d.key[i]);
-    table_clear(&d.table);
+            ok = read_chunks(&d, &d.key[i]);
     dcp_clear(&d);
     str_clear(&name);
-    free(d.key);
     return ok;
 }
 

@@ -1,60 +1,72 @@
 /* The objects of .metadata, each taken over when the pickle has built it. A checkpoint of 700 tensors on 64 ranks with Adam has half a
- * million of them: as values of the pickle they would take 2 KB a chunk, as numbers they take 100 bytes. */
+ * million of them: as values of the pickle they would take 2 KB a chunk. A selected chunk becomes a tile, and its place is stored in
+ * that. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/num.h"
 #include "container/sharded/dcp_priv.h"
 #include "container/torch/objects.h"
 
+/* --- chunks */
+
 static bool
-add_words(struct dcp *d, const uint64_t *word, uint32_t n)
+add_box(struct dcp *d, const uint64_t *word, uint32_t n)
 {
+    struct dcp_chunks *c = &d->chunks;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t *words = array_grow(d->word, d->nwords, &d->room_words, sizeof *words, d->err);
-        if (!words)
+        uint64_t *box = array_grow(c->box, c->nbox, &c->room, sizeof *box, d->err);
+        if (!box)
             return false;
-        d->word = words;
-        words[d->nwords++] = word[i];
+        c->box = box;
+        box[c->nbox++] = word[i];
     }
     return budget_bytes(catalog_budget(d->s->catalog), n * sizeof *word, "chunks", d->err);
 }
 
-/* --- chunks */
-
-/* A chunk is the index of its first word, and its rank; RANKS: it is malformed. */
-enum { CHUNK_BAD = LAYOUT_RANK + 1, RANKS };
-
 static bool
 take_chunk(struct dcp *d, const struct pickle *k, const struct pickle_value *chunk, int64_t *number)
 {
+    struct dcp_chunks *c = &d->chunks;
+    *number = (int64_t)c->n++;
+    if (!d->second)
+        return true;
     const struct pickle_value *from = object_attribute(k, chunk, "offsets"), *size = object_attribute(k, chunk, "sizes");
     uint64_t box[2 * LAYOUT_RANK];
     uint32_t rank = 0, sizes = 0;
-    *number = CHUNK_BAD;
-    if (!from || !size || !object_counts(k, from, box, &rank) || !object_counts(k, size, box + rank, &sizes) || rank != sizes)
-        return true;
-    *number = (int64_t)(d->nwords * RANKS + rank);
-    return add_words(d, box, 2 * rank);
+    if (!from || !size || !object_counts(k, from, box, &rank) || !object_counts(k, size, box + rank, &sizes) || rank != sizes
+        || (c->n > 1 && rank != c->rank))
+        c->bad = true;
+    c->rank = rank;
+    return c->bad || add_box(d, box, 2 * rank);
 }
 
-/* Finds the chunks of a tensor, whose words follow each other. Returns what is wrong, or NULL. */
-static const char *
-find_chunks(struct dcp_tensor *t, const struct pickle *k, const struct pickle_value *chunks)
+bool
+dcp_take_item(void *of, const struct pickle_value *item, struct err *err)
 {
-    struct pickle_walk walk = { 0 };
-    struct pickle_value *key, *chunk;
-    if (!chunks || (chunks->kind != PICKLE_LIST && chunks->kind != PICKLE_TUPLE))
-        return "it has no size or no chunks";
-    while (pickle_next(k, chunks, &walk, &key, &chunk)) {
-        size_t at = dcp_index(chunk) / RANKS;
-        if (t->nchunks == 0)
-            t->chunks = at;
-        if (!dcp_is(chunk, DCP_CHUNK) || dcp_index(chunk) % RANKS != t->rank
-            || at != t->chunks + 2 * (size_t)t->rank * t->nchunks++)
-            return "a chunk has other dimensions than the tensor";
+    struct dcp_chunks *c = &((struct dcp *)of)->chunks;
+    (void)err;
+    if (dcp_is(item, DCP_CHUNK))
+        c->bad = c->bad || dcp_index(item) != c->listed++;
+    return true;
+}
+
+/* Adds the chunks that were read as the tiles of a selected tensor. */
+static bool
+add_tiles(struct dcp *d, const struct dcp_tensor *t, struct dcp_key *key)
+{
+    const struct dcp_chunks *c = &d->chunks;
+    const struct mosaic_tensor tensor = { .name = key->output, .name_len = (uint32_t)key->output_len, .shown = key->shown,
+        .dtype = t->type->dtype, .grid = d->word + t->shape, .axes = t->rank };
+    bool ok = mosaic_begin(d->s->mosaic, &tensor, d->err);
+    for (size_t i = 0; ok && i < c->n; i++) {
+        const uint64_t *box = c->box + 2 * (size_t)t->rank * i;
+        const struct mosaic_tile tile = { .from = box, .size = box + t->rank, .file = MOSAIC_LATER };
+        ok = mosaic_add(d->s->mosaic, &tile, d->err);
     }
-    return NULL;
+    key->placed = d->placed++;
+    return (ok && mosaic_end(d->s->mosaic, d->err)) || err_in_file(d->err, d->file);
 }
 
 /* --- tensors */
@@ -84,28 +96,70 @@ find_type(struct dcp *d, struct dcp_tensor *t, const struct pickle *k, const str
     return copy != NULL;
 }
 
+/* Returns what is wrong with the chunks of a tensor, or NULL. */
+static const char *
+check_chunks(const struct dcp *d, const struct dcp_tensor *t, const struct pickle_value *chunks)
+{
+    const struct dcp_chunks *c = &d->chunks;
+    if (!chunks || chunks->kind != PICKLE_LIST)
+        return "it has no size or no chunks";
+    if (c->bad || chunks->n != 0 || c->n != c->listed || (d->second && c->n != 0 && c->rank != t->rank))
+        return "a chunk has other dimensions than the tensor";
+    return NULL;
+}
+
 static bool
-take_tensor(struct dcp *d, const struct pickle *k, const struct pickle_value *meta, int64_t *number)
+add_tensor(struct dcp *d, const struct pickle *k, const struct pickle_value *meta)
 {
     const struct pickle_value *size = object_attribute(k, meta, "size");
     uint64_t shape[LAYOUT_RANK];
-    struct dcp_tensor t = { 0 };
+    struct dcp_tensor t = { .key = DCP_NOWHERE, .nchunks = d->chunks.n, .shape = d->nwords };
     if (!size || !object_counts(k, size, shape, &t.rank))
         t.bad = "it has no size or no chunks";
     if (!t.bad && !find_type(d, &t, k, object_attribute(k, meta, "properties")))
         return false;
-    if (!t.bad)
-        t.bad = find_chunks(&t, k, object_attribute(k, meta, "chunks"));
-    t.shape = d->nwords;
+    for (uint32_t i = 0; !t.bad && i < t.rank; i++) {
+        uint64_t *words = array_grow(d->word, d->nwords, &d->room_words, sizeof *words, d->err);
+        if (!words)
+            return false;
+        d->word = words;
+        words[d->nwords++] = shape[i];
+    }
     struct dcp_tensor *list = NULL;
-    if (t.bad || add_words(d, shape, t.rank))
+    if (budget_bytes(catalog_budget(d->s->catalog), sizeof *list + t.rank * sizeof *shape, "tensors", d->err))
         list = array_grow(d->tensor, d->ntensors, &d->room_tensors, sizeof *list, d->err);
     if (!list)
         return false;
     d->tensor = list;
-    *number = (int64_t)d->ntensors;
     list[d->ntensors++] = t;
     return true;
+}
+
+/* In the second pass: adds the tiles of tensor i if it is selected. */
+static bool
+read_tensor(struct dcp *d, size_t i, const struct pickle *k, const struct pickle_value *meta)
+{
+    if (i >= d->ntensors || d->tensor[i].key == DCP_NOWHERE)
+        return true;
+    const struct dcp_tensor *t = &d->tensor[i];
+    struct dcp_key *key = &d->key[t->key];
+    const char *bad = t->bad;
+    if (!bad)
+        bad = check_chunks(d, t, object_attribute(k, meta, "chunks"));
+    if (bad)
+        return dcp_bad_tensor(d, key->shown, NULL, bad);
+    if (t->unknown)
+        return err_set(d->err, ERR_UNSUPPORTED, ERR_TENSOR "type %s is not supported", key->shown, t->unknown);
+    return add_tiles(d, t, key);
+}
+
+static bool
+take_tensor(struct dcp *d, const struct pickle *k, const struct pickle_value *meta, int64_t *number)
+{
+    *number = (int64_t)d->tensors_read++;
+    bool ok = d->second ? read_tensor(d, (size_t)*number, k, meta) : add_tensor(d, k, meta);
+    d->chunks = (struct dcp_chunks){ .box = d->chunks.box, .room = d->chunks.room };
+    return ok;
 }
 
 /* --- places */
@@ -146,6 +200,8 @@ take_info(struct dcp *d, const struct pickle *k, const struct pickle_value *info
         *made = object_attribute(k, info, "transform_descriptors");
     struct pickle_walk walk = { 0 };
     struct pickle_value *key, *word;
+    if (!d->second)
+        return true;
     if (!number_file(d, object_attribute(k, info, "relative_path"), &own.file))
         return false;
     if (!at || !object_count(at, &own.at) || !length || !object_count(length, &own.nbytes))
@@ -158,45 +214,47 @@ take_info(struct dcp *d, const struct pickle *k, const struct pickle_value *info
         else
             strcpy(d->transform, "unknown");
     }
+    if (d->infos_left == 0) {
+        d->infos_gone += d->ninfos;
+        d->ninfos = 0;
+    }
     list = array_grow(d->info, d->ninfos, &d->room_infos, sizeof *list, d->err);
     if (!list)
         return false;
     d->info = list;
-    *number = (int64_t)d->ninfos;
+    *number = (int64_t)(d->infos_gone + d->ninfos);
     list[d->ninfos++] = own;
+    d->infos_left++;
     return budget_bytes(catalog_budget(d->s->catalog), sizeof *list, "chunks", d->err);
 }
 
-/* An index is a place whose info is known when the pair is. */
+/* An index becomes 1 + the number of its tile, or 0 if that is not needed. */
 static bool
 take_index(struct dcp *d, const struct pickle *k, const struct pickle_value *index, int64_t *number)
 {
+    if (!d->second)
+        return true;
     const struct pickle_value *name = object_attribute(k, index, "fqn"), *offset = object_attribute(k, index, "offset");
+    const struct dcp_key *key = NULL;
     uint64_t from[LAYOUT_RANK];
-    struct dcp_place place = { .words = d->nwords, .info = DCP_NOWHERE };
-    if (name && name->kind == PICKLE_TEXT) {
-        place.name = name->of.text;
-        place.name_len = name->n;
-    }
-    if (offset && !object_counts(k, offset, from, &place.rank))
-        place.rank = 0;
-    struct dcp_place *list = NULL;
-    if (add_words(d, from, place.rank))
-        list = array_grow(d->place, d->nplaces, &d->room_places, sizeof *list, d->err);
-    if (!list)
-        return false;
-    d->place = list;
-    *number = (int64_t)d->nplaces;
-    list[d->nplaces++] = place;
-    return budget_bytes(catalog_budget(d->s->catalog), sizeof *list, "chunks", d->err);
+    uint32_t rank = 0;
+    size_t tile;
+    if (name && name->kind == PICKLE_TEXT)
+        key = dcp_find_key(d, name->of.text, name->n);
+    if (!key || !key->selected || !offset || !object_counts(k, offset, from, &rank) || rank != d->tensor[key->tensor].rank)
+        return true;
+    if (key->placed == DCP_NOWHERE)
+        return dcp_bad(d, "storage_data comes before state_dict_metadata");
+    if (mosaic_find(d->s->mosaic, key->placed, from, &tile))
+        *number = (int64_t)tile + 1;
+    return true;
 }
 
 /* An entry of all_local_plans, which Megatron adds and nothing needs. */
 static bool
 take_plan(struct dcp *d, const struct pickle *k, const struct pickle_value *plan, int64_t *number)
 {
-    (void)d, (void)k, (void)plan;
-    *number = 0;
+    (void)d, (void)k, (void)plan, (void)number;
     return true;
 }
 
@@ -222,9 +280,26 @@ dcp_take_object(void *of, const struct pickle *k, const struct pickle_value *obj
     while (kind < DCP_KINDS && !object_is(object, classes[kind].name))
         kind++;
     *taken = kind < DCP_KINDS;
+    *number = 0;
     if (*taken && !classes[kind].take(d, k, object, number))
         return false;
     *number = *number * DCP_KINDS + kind;
+    return true;
+}
+
+/* Marks a file as one that is read. */
+static bool
+use_file(struct dcp *d, uint32_t file)
+{
+    while (file >= d->room_used) {
+        size_t before = d->room_used;
+        bool *used = array_grow(d->used, before, &d->room_used, sizeof *used, d->err);
+        if (!used)
+            return false;
+        d->used = used;
+        memset(used + before, 0, (d->room_used - before) * sizeof *used);
+    }
+    d->used[file] = true;
     return true;
 }
 
@@ -232,19 +307,36 @@ bool
 dcp_take_pair(void *of, const struct pickle_value *key, const struct pickle_value *value, struct err *err)
 {
     struct dcp *d = of;
+    (void)err;                  /* d->err */
     if (!dcp_is(key, DCP_INDEX) || !dcp_is(value, DCP_INFO))
-        return err_set(err, ERR_MALFORMED, "storage_data has an entry of another kind");
-    d->place[dcp_index(key)].info = (uint32_t)dcp_index(value);
-    return true;
+        return dcp_bad(d, "storage_data has an entry of another kind");
+    if (!d->second)
+        return true;
+    size_t tile = dcp_index(key), i = dcp_index(value) - d->infos_gone;
+    if (dcp_index(value) < d->infos_gone || i >= d->ninfos)
+        return dcp_bad(d, "storage_data has a place twice");
+    struct dcp_info *info = &d->info[i];
+    const struct mosaic_range range = { .at = info->at, .nbytes = info->nbytes, .file = info->file };
+    d->infos_left -= !info->paired;
+    info->paired = true;
+    if (tile == 0)
+        return true;
+    if (mosaic_range(d->s->mosaic, tile - 1).file != MOSAIC_LATER)
+        return dcp_bad(d, "storage_data has a chunk twice");
+    mosaic_set_range(d->s->mosaic, tile - 1, &range);
+    return range.file >= DCP_NO_FILE || use_file(d, range.file);
 }
 
 void
 dcp_clear(struct dcp *d)
 {
-    free(d->place);
-    free(d->info);
+    free(d->key);
     free(d->tensor);
     free(d->word);
+    free(d->chunks.box);
+    free(d->info);
+    free(d->used);
+    table_clear(&d->table);
     table_clear(&d->by_name);
     names_clear(&d->files);
 }

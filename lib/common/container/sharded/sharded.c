@@ -235,8 +235,8 @@ name_of_file(const void *of, uint32_t i, size_t *n)
     return name;
 }
 
-static bool
-open_one(struct sharded *s, const char *name, struct source **src, struct err *err)
+bool
+sharded_source(struct sharded *s, const char *name, struct source **src, struct err *err)
 {
     char shown[STR_SHOWN], *path = folder_path(s->dir, strlen(s->dir), name, err);
     struct stat st;
@@ -266,7 +266,7 @@ sharded_open(struct sharded *s, const char *name, uint32_t *file, struct err *er
     s->src = list;
     if (!names_add(&s->opened, name, strlen(name), err) || !table_add(&s->table, name_of_file, s, name, strlen(name), file, &again, err))
         return false;
-    bool ok = open_one(s, name, &src, err);
+    bool ok = sharded_source(s, name, &src, err);
     if (src)
         list[s->nsrc++] = src;
     return ok;
@@ -287,7 +287,7 @@ sharded_load(struct sharded *s, const char *name, uint64_t max, uint8_t **bytes,
 {
     struct source *src = NULL;
     *bytes = NULL;
-    bool ok = open_one(s, name, &src, err);
+    bool ok = sharded_source(s, name, &src, err);
     if (ok) {
         *n = (size_t)source_size(src);
         ok = limits_check(*n, max, "bytes of the file", err) && budget_bytes(catalog_budget(s->catalog), *n, "file bytes", err);

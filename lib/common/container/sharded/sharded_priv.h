@@ -26,6 +26,9 @@ bool sharded_has(const struct sharded *s, const char *name);
  * there. */
 bool sharded_open(struct sharded *s, const char *name, uint32_t *file, struct err *err);
 
+/* Opens a file of the directory whose tensors are not part of the model. The caller closes *src, also after a failure. */
+bool sharded_source(struct sharded *s, const char *name, struct source **src, struct err *err);
+
 /* Opens such a file as one of torch.save(), and adds its checksums to the catalog. Clear it after a failure, too. */
 bool sharded_torch(struct sharded *s, struct torch_file *f, const char *name, uint32_t *file, struct err *err);
 

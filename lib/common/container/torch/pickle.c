@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "container/torch/pickle_machine_priv.h"
 
-enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
+enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5 };
 
 bool
 pickle_fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
@@ -108,100 +108,6 @@ op_pop_mark(struct pickle_machine *m)
 {
     size_t n;
     return pickle_take_mark(m, &n) != NULL;
-}
-
-/* --- the memo */
-
-/* Finds the entries that a pickle reads. */
-static bool
-memo_survey(struct pickle_memo *memo, const uint8_t *p, size_t n, struct err *err)
-{
-    struct pickle_step step;
-    size_t words = n / 64 + 1;
-    memo->n = n;
-    memo->bits = calloc(words, sizeof *memo->bits);
-    memo->set = calloc(words, sizeof *memo->set);
-    memo->before = calloc(words, sizeof *memo->before);
-    if (!memo->bits || !memo->set || !memo->before)
-        return err_memory(err, words * sizeof *memo->bits);
-    size_t last = 0;
-    for (size_t used = 0; pickle_op_next(&step, p + used, n - used) == STEP_WHOLE && step.byte != OP_STOP; used += step.size)
-        if ((step.byte == OP_BINGET || step.byte == OP_LONG_BINGET) && step.number < n) {
-            memo->bits[step.number / 64] |= UINT64_C(1) << step.number % 64;
-            last = (size_t)num_max(last, step.number / 64);
-        }
-    for (size_t i = 1; i <= last; i++)
-        memo->before[i] = memo->before[i - 1] + (uint32_t)__builtin_popcountll(memo->bits[i - 1]);
-    return true;
-}
-
-/* Returns true if an entry is read; *i then is its index in the memo. */
-static bool
-memo_index(const struct pickle_memo *memo, uint64_t *i)
-{
-    if (!memo->bits)
-        return true;
-    uint64_t bit = UINT64_C(1) << *i % 64, at = *i / 64;
-    if (*i >= memo->n || !(memo->bits[at] & bit))
-        return false;
-    *i = memo->before[at] + (uint32_t)__builtin_popcountll(memo->bits[at] & (bit - 1));
-    return true;
-}
-
-/* Counts an entry as set. */
-static void
-memo_count(struct pickle_machine *m, uint64_t i)
-{
-    if (m->read.bits && i < m->read.n) {
-        m->nmemo += !(m->read.set[i / 64] >> i % 64 & 1);
-        m->read.set[i / 64] |= UINT64_C(1) << i % 64;
-    }
-}
-
-static bool
-memo_set(struct pickle_machine *m, uint64_t i)
-{
-    if (!pickle_has(m, 1))
-        return false;
-    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0: allocate no more than they can have set */
-        return pickle_fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
-            "so far", i, m->nops);
-    memo_count(m, i);
-    if (!memo_index(&m->read, &i))
-        return true;
-    while (i >= m->room_memo) {
-        size_t before = m->room_memo;
-        struct pickle_value **memo = heap_grow(m->k, m->memo, before, &m->room_memo, sizeof *memo);
-        if (!memo)
-            return false;
-        m->memo = memo;
-        memset(memo + before, 0, (m->room_memo - before) * sizeof *memo);
-    }
-    m->nmemo += !m->read.bits && m->memo[i] == NULL;
-    m->memo[i] = pickle_top(m, 0);
-    m->k->pins++;
-    return true;
-}
-
-static bool
-op_put(struct pickle_machine *m)
-{
-    return memo_set(m, m->step.number);
-}
-
-static bool
-op_memoize(struct pickle_machine *m)
-{
-    return memo_set(m, m->nmemo);
-}
-
-static bool
-op_get(struct pickle_machine *m)
-{
-    uint64_t i = m->step.number;
-    if (!memo_index(&m->read, &i) || i >= m->room_memo || !m->memo[i])
-        return pickle_fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
-    return pickle_push(m, m->memo[i]);
 }
 
 /* --- the format */
@@ -386,18 +292,21 @@ call_getattr(struct pickle_machine *m, const struct pickle_value *args)
 
 /* --- objects that a taker takes */
 
+/* Remembers the heap before an object. */
 static void
-mark_object(struct pickle_machine *m, const struct pickle_value *v)
+mark_object(struct pickle_machine *m, const struct pickle_value *v, const struct heap_mark *before)
 {
     enum { MOST = sizeof m->object / sizeof *m->object };
+    if (!pickle_is_opaque(v))
+        return;
     if (m->nobjects == MOST)
         memmove(m->object, m->object + 1, --m->nobjects * sizeof *m->object);
-    if (!pickle_is_opaque(v) || !heap_after(m->k, v, &m->object[m->nobjects]))
-        return;
-    m->k->recent = m->object[m->nobjects++].recent;
+    m->object[m->nobjects] = *before;
+    m->object[m->nobjects++].value = v;
+    m->k->recent = before->recent;
 }
 
-/* Asks the taker about an object that has got its state. */
+/* Asks the taker about the object on top of the stack, which has got its state. */
 static bool
 take_object(struct pickle_machine *m, struct pickle_value *of)
 {
@@ -417,10 +326,11 @@ take_object(struct pickle_machine *m, struct pickle_value *of)
     m->k->recent = m->nobjects != 0 ? m->object[m->nobjects - 1].recent : 0;
     if (!taker->object(taker->of, m->k, of, &number, &taken, m->err))
         return false;
-    if (taken)
-        *of = (struct pickle_value){ .kind = PICKLE_INT, .odd = true, .of.integer = number };
-    if (taken && mark)
-        heap_back(m->k, mark);
+    if (!taken)
+        return true;
+    if (mark && heap_back(m->k, mark))
+        return pickle_replace(m, 1, heap_loose(m->k, number));
+    *of = (struct pickle_value){ .kind = PICKLE_INT, .odd = true, .of.integer = number };
     return true;
 }
 
@@ -430,6 +340,7 @@ op_call(struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];
     struct pickle_value *v;
+    struct heap_mark before;
     if (!pickle_has(m, 2))
         return false;
     struct pickle_value *callee = pickle_top(m, 1), *args = pickle_top(m, 0), *const parts[] = { callee, args, NULL };
@@ -449,6 +360,8 @@ op_call(struct pickle_machine *m)
         if (args->n == 0)
             return pickle_fail(m, ERR_MALFORMED, "calls %s without arguments", callee->of.name->text);
         v = args->of.item[0];
+        if (pickle_is_taken(v))
+            v->n = 0;
         break;
     case GLOBAL_GETATTR:
         v = call_getattr(m, args);
@@ -464,9 +377,10 @@ op_call(struct pickle_machine *m)
         v = call_encode(m, args);
         break;
     default:
+        before = heap_here(m->k);
         v = heap_tuple(m->k, PICKLE_CALL, parts, sizeof parts / sizeof *parts);
         if (v && m->k->limits->taker)
-            mark_object(m, v);
+            mark_object(m, v, &before);
     }
     return v && pickle_replace(m, 2, v);
 }
@@ -525,8 +439,8 @@ op_persistent(struct pickle_machine *m)
 
 static bool (*const run[256])(struct pickle_machine *) = {
     [OP_MARK] = op_mark, [OP_POP] = op_pop, [OP_POP_MARK] = op_pop_mark,
-    [OP_BINPUT] = op_put, [OP_LONG_BINPUT] = op_put, [OP_MEMOIZE] = op_memoize, [OP_BINGET] = op_get,
-    [OP_LONG_BINGET] = op_get,
+    [OP_BINPUT] = pickle_memo_put, [OP_LONG_BINPUT] = pickle_memo_put, [OP_MEMOIZE] = pickle_memo_next, [OP_BINGET] = pickle_memo_get,
+    [OP_LONG_BINGET] = pickle_memo_get,
     [OP_PROTO] = op_proto, [OP_FRAME] = op_frame,
     [OP_NONE] = pickle_values_none, [OP_NEWTRUE] = pickle_values_bool, [OP_NEWFALSE] = pickle_values_bool, [OP_BININT] = pickle_values_int, [OP_BININT1] = pickle_values_int,
     [OP_BININT2] = pickle_values_int, [OP_LONG1] = pickle_values_long, [OP_BINFLOAT] = pickle_values_float,
@@ -561,19 +475,24 @@ refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
 
 /* Runs opcodes up to STOP; *used: bytes consumed. */
 static bool
-run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
+run_all(struct pickle_machine *m, uint64_t *used)
 {
     uint64_t begin = m->k->at;
+    struct pickle_feed *f = m->feed;
+    pickle_feed_start(f);
     for (*used = 0;;) {
+        enum pickle_step_end end;
         m->k->at = begin + *used;
-        enum pickle_step_end end = pickle_op_next(&m->step, p + *used, n - *used);
+        if (!pickle_feed_next(f, &m->step, &end, m->k->budget, m->err))
+            return false;
         bool stop = m->step.byte == OP_STOP;
         if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
-            return refuse(m, end, n - *used);
+            return refuse(m, end, f->n + f->left);
         if (++m->nops > m->k->limits->ops)
             return err_at(m->err, ERR_LIMIT, m->k->at, "number of opcodes in the pickle exceeds the limit of %" PRIu64 " "
                 "(built in)", m->k->limits->ops);
         *used += m->step.size;
+        pickle_feed_skip(f, m->step.size);
         if (stop)
             return pickle_has(m, 1);
         if (!run[m->step.byte](m))
@@ -581,9 +500,9 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
     }
 }
 
-bool
-pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
-    uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err)
+static bool
+run_feed(struct pickle **pickle, const struct pickle_value **root, struct pickle_feed *f, uint64_t *used, uint64_t at,
+    struct budget *budget, const struct pickle_limits *limits, struct err *err)
 {
     struct pickle *k = *pickle = calloc(1, sizeof *k);
     if (!k)
@@ -592,20 +511,41 @@ pickle_run_within(struct pickle **pickle, const struct pickle_value **root, cons
     k->limits = limits;
     k->err = err;
     k->at = at;
-    struct pickle_machine m = { .k = k, .err = err };
+    struct pickle_machine m = { .k = k, .err = err, .feed = f };
     m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
-    bool ok = m.stack && (!limits->taker || memo_survey(&m.read, p, n, err)) && run_all(&m, p, n, used);
+    bool ok = m.stack && (!limits->taker || pickle_memo_survey(&m.few, f, budget, err)) && run_all(&m, used);
     if (ok) {
         *root = k->root = pickle_top(&m, 0);
         k->size = *used;
         k->at = at;
     }
+    pickle_feed_clear(f);
     free(m.stack);
     free(m.mark);
     free(m.memo);
-    free(m.read.bits);
-    free(m.read.set);
-    free(m.read.before);
+    free(m.few.read);
+    free(m.few.set);
+    return ok;
+}
+
+bool
+pickle_run_source(struct pickle **pickle, const struct pickle_value **root, struct source *src, struct budget *budget,
+    const struct pickle_limits *limits, struct err *err)
+{
+    struct pickle_feed f = { .src = src, .size = source_size(src) };
+    uint64_t used;
+    return run_feed(pickle, root, &f, &used, 0, budget, limits, err)
+        && (used == f.size || err_at(err, ERR_MALFORMED, used, "%" PRIu64 " trailing bytes after the pickle", f.size - used));
+}
+
+bool
+pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
+    uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err)
+{
+    struct pickle_feed f = { .memory = p, .size = n };
+    uint64_t consumed = 0;
+    bool ok = run_feed(pickle, root, &f, &consumed, at, budget, limits, err);
+    *used = (size_t)consumed;
     return ok;
 }
 

@@ -70,15 +70,22 @@ heap_take(struct pickle *k, size_t n)
     return p;
 }
 
+static void
+free_chunks(struct heap_chunk *chunk)
+{
+    for (struct heap_chunk *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+}
+
 void
 pickle_free(struct pickle *k)
 {
     if (!k)
         return;
-    for (struct heap_chunk *next; k->chunks; k->chunks = next) {
-        next = k->chunks->next;
-        free(k->chunks);
-    }
+    free_chunks(k->chunks);
+    free_chunks(k->loose_chunks);
     table_clear(&k->pairs);
     for (int i = 0; i < 3; i++)
         table_clear(&k->likes[i]);
@@ -88,27 +95,56 @@ pickle_free(struct pickle *k)
     free(k);
 }
 
-bool
-heap_after(struct pickle *k, const struct pickle_value *v, struct heap_mark *mark)
+struct heap_mark
+heap_here(const struct pickle *k)
 {
-    const uint8_t *end = (const uint8_t *)(v + 1), *bytes = k->chunks->bytes;
-    if (end < bytes || end > bytes + k->chunks->used)
-        return false;
-    *mark = (struct heap_mark){ .value = v, .chunk = k->chunks, .used = (size_t)(end - bytes), .ncells = k->ncells,
-        .recent = k->ncontainers, .pins = k->pins };
-    return true;
+    return (struct heap_mark){ .chunk = k->chunks, .used = k->chunks ? k->chunks->used : 0, .ncells = k->ncells, .recent = k->ncontainers,
+        .pins = k->pins };
 }
 
-void
+bool
 heap_back(struct pickle *k, const struct heap_mark *mark)
 {
     if (k->chunks != mark->chunk || k->pins != mark->pins)
-        return;
-    k->chunks->used = mark->used;
+        return false;
+    if (k->chunks)
+        k->chunks->used = mark->used;
     k->ncells = mark->ncells;
+    return true;
 }
 
 /* --- values */
+
+struct pickle_value *
+heap_loose(struct pickle *k, int64_t number)
+{
+    enum { SOME = 128 };
+    struct pickle_value *v = k->loose;
+    if (!v) {
+        struct heap_chunk *chunk = NULL;
+        if (charge(k, SOME * sizeof *v) && !(chunk = malloc(sizeof *chunk + SOME * sizeof *v)))
+            err_memory(k->err, SOME * sizeof *v);
+        if (!chunk)
+            return NULL;
+        *chunk = (struct heap_chunk){ .next = k->loose_chunks };
+        k->loose_chunks = chunk;
+        v = (struct pickle_value *)(void *)chunk->bytes;
+        for (size_t i = 0; i < SOME; i++)
+            v[i] = (struct pickle_value){ .of.item = i + 1 < SOME ? (struct pickle_value **)(void *)(v + i + 1) : NULL };
+    }
+    k->loose = (struct pickle_value *)(void *)v->of.item;
+    *v = (struct pickle_value){ .kind = PICKLE_INT, .odd = true, .n = 1, .of.integer = number };
+    return v;
+}
+
+void
+heap_loose_back(struct pickle *k, struct pickle_value *v)
+{
+    if (v->n != 1)
+        return;
+    *v = (struct pickle_value){ .of.item = (struct pickle_value **)(void *)k->loose };
+    k->loose = v;
+}
 
 struct pickle_value *
 heap_value(struct pickle *k, enum pickle_kind kind)
@@ -148,6 +184,15 @@ heap_tuple(struct pickle *k, enum pickle_kind kind, struct pickle_value *const *
             return NULL;
     }
     return v;
+}
+
+struct pickle_value *
+heap_empty(struct pickle *k)
+{
+    k->pins += !k->empty;
+    if (!k->empty)
+        k->empty = heap_tuple(k, PICKLE_TUPLE, NULL, 0);
+    return k->empty;
 }
 
 struct pickle_value *

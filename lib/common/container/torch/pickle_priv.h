@@ -17,9 +17,10 @@ struct pickle_name {            /* an allowed name */
  * stored somewhere, so cycles are possible. */
 struct pickle_value {
     uint8_t kind;               /* enum pickle_kind */
-    bool odd;                   /* TEXT: has lone surrogates. DICT: an OrderedDict or Counter. INT: was an object */
+    bool odd;                   /* TEXT: has lone surrogates. DICT: an OrderedDict or Counter. INT: was an object that a taker took */
     uint16_t depth;             /* levels of values below it, as known so far */
-    uint32_t n;                 /* bytes of a text; items of a tuple, list, set or dictionary; 2 or 3 for a call */
+    uint32_t n;                 /* bytes of a text; items of a tuple, list, set or dictionary; 2 or 3 for a call; a taken object: 1
+                                 * if nothing but the stack refers to it */
     union {
         int64_t integer;        /* BOOL, INT */
         double real;
@@ -40,12 +41,15 @@ struct pickle_cell {
     uint32_t next;              /* next cell; 0: last */
 };
 
-/* Takes over objects of a long pickle as they are built, for a reader that needs a few numbers of each. Their values are freed. */
+/* Takes over objects of a long pickle as they are built, for a reader that needs a few numbers of each. Their values are freed, and so
+ * are items and pairs that consist of them. */
 struct pickle_taker {
     /* Called when BUILD has given an object its state. If it takes the object, sets *taken: the object then is *number. */
     bool (*object)(void *of, const struct pickle *k, const struct pickle_value *object, int64_t *number, bool *taken, struct err *err);
     /* Called for a pair whose key was taken, instead of adding it to its dictionary. */
     bool (*pair)(void *of, const struct pickle_value *key, const struct pickle_value *value, struct err *err);
+    /* Called for an item that was taken, instead of appending it to its list. */
+    bool (*item)(void *of, const struct pickle_value *item, struct err *err);
     void *of;
 };
 
@@ -60,6 +64,7 @@ struct pickle_limits {
 };
 
 struct heap_chunk;
+struct source;
 
 struct pickle {
     struct budget *budget;
@@ -69,7 +74,9 @@ struct pickle {
     uint64_t used;              /* bytes allocated */
     uint64_t at;                /* file offset of the current opcode; after the run, of the pickle */
     uint64_t size;              /* bytes of the pickle */
-    struct heap_chunk *chunks;
+    struct heap_chunk *chunks, *loose_chunks;
+    struct pickle_value *empty; /* the empty tuple, or NULL */
+    struct pickle_value *loose; /* values for taken objects that are free, linked by `of.item` */
     struct pickle_cell *cell;   /* cell 0 is unused */
     size_t ncells, room_cells;
     uint32_t ncontainers;
@@ -91,9 +98,13 @@ enum { PICKLE_STRING_MAX = 64 << 20, PICKLE_DEPTH_MAX = 256, PICKLE_MARKS_MAX = 
 bool pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
     uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err);
 
-/* Where the values after one of the heap begin. */
+/* Runs the pickle that a seekable source consists of, reading it in pieces. Its texts are copied. */
+bool pickle_run_source(struct pickle **pickle, const struct pickle_value **root, struct source *src, struct budget *budget,
+    const struct pickle_limits *limits, struct err *err);
+
+/* The heap before an object was made. */
 struct heap_mark {
-    const struct pickle_value *value;
+    const struct pickle_value *value;   /* the object */
     struct heap_chunk *chunk;
     size_t used, ncells;
     uint32_t recent;
@@ -108,15 +119,20 @@ void *heap_grow(struct pickle *k, void *array, size_t n, size_t *room, size_t si
 struct pickle_value *heap_value(struct pickle *k, enum pickle_kind kind);
 /* Makes a value that holds n others. */
 struct pickle_value *heap_tuple(struct pickle *k, enum pickle_kind kind, struct pickle_value *const *item, size_t n);
+/* Returns the empty tuple. */
+struct pickle_value *heap_empty(struct pickle *k);
 struct pickle_value *heap_container(struct pickle *k, enum pickle_kind kind);
 bool heap_append(struct pickle *k, struct pickle_value *list, struct pickle_value *item);
 /* Sets a key as Python does: an equal key keeps its place and gets the new value. Fails with ERR_MALFORMED if it cannot be a
  * key. */
 bool heap_set(struct pickle *k, struct pickle_value *dict, struct pickle_value *key, struct pickle_value *value);
-/* Remembers the heap as it was after v, the newest value; v itself stays without its items. False if it cannot be marked. */
-bool heap_after(struct pickle *k, const struct pickle_value *v, struct heap_mark *mark);
-/* Frees all values made since, unless older ones may refer to them. */
-void heap_back(struct pickle *k, const struct heap_mark *mark);
+/* Remembers the heap as it is. */
+struct heap_mark heap_here(const struct pickle *k);
+/* Frees all values made since, unless older ones may refer to them. Returns true if it did. */
+bool heap_back(struct pickle *k, const struct heap_mark *mark);
+/* Makes a value that heap_back() does not free, for a taken object, and frees it if nothing refers to it. */
+struct pickle_value *heap_loose(struct pickle *k, int64_t number);
+void heap_loose_back(struct pickle *k, struct pickle_value *v);
 /* Fails with ERR_MALFORMED if a value cannot be a key or an item of a set. */
 bool heap_hashable(struct pickle *k, struct pickle_value *key);
 

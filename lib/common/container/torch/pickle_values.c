@@ -36,7 +36,7 @@ pickle_values_int(struct pickle_machine *m)
     return push_integer(m, PICKLE_INT, (int64_t)m->step.number);
 }
 
-/* Pushes bytes, or a text, that stay in the buffer. */
+/* Pushes bytes, or a text, that stay in the buffer unless it is a window. */
 static bool
 push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, uint64_t n, bool odd)
 {
@@ -44,6 +44,12 @@ push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, ui
     if (n > PICKLE_STRING_MAX)
         return pickle_fail(m, ERR_LIMIT, "length %" PRIu64 " exceeds the limit of %d bytes (built in)", n, PICKLE_STRING_MAX);
     v = heap_value(m->k, kind);
+    if (v && m->feed->src) {
+        uint8_t *copy = heap_take(m->k, (size_t)n);
+        if (!copy)
+            return false;
+        p = n != 0 ? memcpy(copy, p, (size_t)n) : copy;
+    }
     if (v) {
         v->n = (uint32_t)n;
         v->of.text = p;
@@ -122,9 +128,9 @@ pickle_values_text(struct pickle_machine *m)
 bool
 pickle_values_tuple_n(struct pickle_machine *m)
 {
-    size_t n = 0;
-    if (m->step.byte != OP_EMPTY_TUPLE)
-        n = (size_t)m->step.byte - OP_TUPLE1 + 1;
+    if (m->step.byte == OP_EMPTY_TUPLE)
+        return pickle_push(m, heap_empty(m->k));
+    size_t n = (size_t)m->step.byte - OP_TUPLE1 + 1;
     return pickle_has(m, n) && pickle_replace(m, n, heap_tuple(m->k, PICKLE_TUPLE, m->stack + m->nstack - n, n));
 }
 
@@ -158,7 +164,13 @@ append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *v
     m->k->pins += pickle_is_opaque(to);
     if (pickle_is_opaque(to))
         return pickle_keep(m, to, value);
-    return heap_append(m->k, to, value);
+    if (!pickle_is_taken(value))
+        return heap_append(m->k, to, value);
+    const struct pickle_taker *taker = m->k->limits->taker;
+    if (!taker->item(taker->of, value, m->err))
+        return false;
+    heap_loose_back(m->k, value);
+    return true;
 }
 
 static bool
@@ -167,9 +179,15 @@ set_key(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *
     m->k->pins += pickle_is_opaque(to);
     if (pickle_is_opaque(to))
         return pickle_keep(m, to, key) && pickle_keep(m, to, value);
-    if (pickle_is_taken(key))
-        return m->k->limits->taker->pair(m->k->limits->taker->of, key, value, m->err);
-    return heap_set(m->k, to, key, value);
+    if (!pickle_is_taken(key))
+        return heap_set(m->k, to, key, value);
+    const struct pickle_taker *taker = m->k->limits->taker;
+    if (!taker->pair(taker->of, key, value, m->err))
+        return false;
+    heap_loose_back(m->k, key);
+    if (pickle_is_taken(value))
+        heap_loose_back(m->k, value);
+    return true;
 }
 
 /* Returns v, the container that the values above it go into, if it is of this kind, or an opaque object. */

@@ -6,22 +6,36 @@
 #include "container/torch/checkpoint_zip_priv.h"
 #include "container/torch/objects.h"
 
+static struct pickle_limits
+torch_file_limits(const struct container_options *how, const struct pickle_taker *taker)
+{
+    return (struct pickle_limits){ .heap = UINT64_C(2) << 30, .ops = 200000000, .shards = true, .taker = taker, .allowed = how->allowed,
+        .nallowed = how->nallowed };
+}
+
 static bool
 torch_file_run(struct torch_file *f, const uint8_t *p, size_t n, uint64_t at, const struct container_options *how,
-    const struct pickle_taker *taker, struct budget *budget, struct err *err)
+    struct budget *budget, struct err *err)
 {
-    const struct pickle_limits limits = { .heap = UINT64_C(2) << 30, .ops = 200000000, .shards = true, .taker = taker, .allowed = how->allowed,
-        .nallowed = how->nallowed };
+    const struct pickle_limits limits = torch_file_limits(how, NULL);
     size_t used;
     return pickle_run_within(&f->pickle, &f->root, p, n, &used, at, budget, &limits, err)
         && (used == n || err_at(err, ERR_MALFORMED, at + used, "%zu trailing bytes after the pickle", n - used));
 }
 
 bool
-torch_file_bare(struct torch_file *f, const uint8_t *p, size_t n, const struct container_options *how,
-    const struct pickle_taker *taker, struct budget *budget, struct err *err)
+torch_file_bare(struct torch_file *f, const uint8_t *p, size_t n, const struct container_options *how, struct budget *budget,
+    struct err *err)
 {
-    return torch_file_run(f, p, n, 0, how, taker, budget, err);
+    return torch_file_run(f, p, n, 0, how, budget, err);
+}
+
+bool
+torch_file_taken(struct torch_file *f, struct source *src, const struct container_options *how, const struct pickle_taker *taker,
+    struct budget *budget, struct err *err)
+{
+    const struct pickle_limits limits = torch_file_limits(how, taker);
+    return pickle_run_source(&f->pickle, &f->root, src, budget, &limits, err);
 }
 
 /* --- an archive */
@@ -66,7 +80,7 @@ read_archive(struct torch_file *f, const struct zip *zip, const struct container
         ok = err_memory(err, m->nbytes);
     f->big_endian = a.big_endian;
     return ok && zip_head(f->src, m, f->bytes, (size_t)m->nbytes, &got, err)
-        && torch_file_run(f, f->bytes, (size_t)m->nbytes, m->at, how, NULL, budget, err)
+        && torch_file_run(f, f->bytes, (size_t)m->nbytes, m->at, how, budget, err)
         && checkpoint_storages(&f->storages, f->pickle, budget, err) && place_storages(f, &a, err);
 }
 

@@ -31,9 +31,14 @@ bool torch_file_open(struct torch_file *f, struct source *src, const struct cont
     struct err *err);
 void torch_file_clear(struct torch_file *f);
 
-/* Runs the bare pickle p[0..n), which must end there, with a taker or NULL. Call torch_file_clear() even after a failure. */
-bool torch_file_bare(struct torch_file *f, const uint8_t *p, size_t n, const struct container_options *how,
-    const struct pickle_taker *taker, struct budget *budget, struct err *err);
+/* Runs the bare pickle p[0..n), which must end there. Call torch_file_clear() even after a failure. */
+bool torch_file_bare(struct torch_file *f, const uint8_t *p, size_t n, const struct container_options *how, struct budget *budget,
+    struct err *err);
+
+/* Runs the bare pickle that a file consists of, with a taker, and keeps no part of the file in memory. Call
+ * torch_file_clear() even after a failure. */
+bool torch_file_taken(struct torch_file *f, struct source *src, const struct container_options *how, const struct pickle_taker *taker,
+    struct budget *budget, struct err *err);
 
 /* Adds the checksums of its storages to a catalog, for bytes that begin at offset `base` of file number `file`. */
 bool torch_file_checks(const struct torch_file *f, struct catalog *catalog, uint32_t file, uint64_t base, struct err *err);
