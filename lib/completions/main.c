@@ -106,6 +106,9 @@ put_pages(void)
     put_all_names(" ", true);
 }
 
+/* The models of a store, as operands; the shells write %s where the store is. */
+#define STORED "amn list --json %s 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p'"
+
 static bool
 is_file(const struct cli_option *o)
 {
@@ -173,9 +176,13 @@ put_bash(void)
     puts("# Completion of amn and its tools for bash. Made from their tables of options.\n");
     bash_options();
     bash_values();
+    printf("# The models of a store.\n_amn_stored()\n{\n    " STORED "\n}\n\n", "\"$1\"");
     fputs("_amn()\n"
         "{\n"
         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} tool=${COMP_WORDS[0]##*/} values=\n"
+        "    # bash makes hf:org/name into three words: hf, : and org/name.\n"
+        "    local operand=${COMP_LINE:0:COMP_POINT}\n"
+        "    operand=${operand##* }\n"
         "    COMPREPLY=()\n"
         "    if [ \"$tool\" = amn ] && [ \"$COMP_CWORD\" -eq 1 ]; then\n"
         "        COMPREPLY=($(compgen -W 'help", stdout);
@@ -201,7 +208,10 @@ put_bash(void)
         "    case $values in\n"
         "    @any) ;;\n"
         "    @file | '')\n"
-        "        if [ -z \"$values\" ] && [[ $cur == -* ]]; then\n"
+        "        if [[ -z $values && $operand =~ ^(hf|ollama):[^\\\"]*$ ]]; then\n"
+        "            COMPREPLY=($(compgen -W \"$(_amn_stored \"${operand%%:*}\")\" -- \"$operand\"))\n"
+        "            [[ $COMP_WORDBREAKS != *:* ]] || COMPREPLY=(\"${COMPREPLY[@]#\"${operand%\"${operand##*:}\"}\"}\")\n"
+        "        elif [ -z \"$values\" ] && [[ $cur == -* ]]; then\n"
         "            COMPREPLY=($(compgen -W \"$(_amn_options \"$tool\")\" -- \"$cur\"))\n"
         "            [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null\n"
         "        else\n"
@@ -272,7 +282,9 @@ put_zsh(void)
 {
     fputs("#compdef amn", stdout);
     put_all_names(" ", false);
-    puts("\n# Completion of amn and its tools for zsh. Made from their tables of options.\n\n_amn_tool()\n{\n    case $1 in");
+    puts("\n# Completion of amn and its tools for zsh. Made from their tables of options.\n\n_amn_model()\n{\n"
+        "    if [[ $PREFIX != (hf|ollama):* ]]; then\n        _files\n        return\n    fi");
+    printf("    compadd -- ${(f)\"$(" STORED ")\"}\n}\n\n_amn_tool()\n{\n    case $1 in\n", "${PREFIX%%:*}");
     for (unsigned i = 0; i < CLI_TOOLS; i++) {
         put_case(&cli_tools[i]);
         puts("        _arguments -s -S \\");
@@ -285,7 +297,7 @@ put_zsh(void)
             put_list(cli_tools[i].words);
             puts(")' ;;");
         } else {
-            puts("model:_files' ;;");
+            puts("model:_amn_model' ;;");
         }
     }
     puts("    *) _files ;;\n    esac\n}\n");
@@ -356,6 +368,10 @@ fish_tool(unsigned i)
         printf("complete %s -f -a '", of);
         put_list(tool->words);
         puts("'");
+    } else {
+        if (cli_is_program(tool))
+            printf("complete -c %s -n __amn_names_store -f -a '(__amn_stored)'\n", tool->name);
+        printf("complete %s -n __amn_names_store -f -a '(__amn_stored)'\n", of);
     }
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
         if (cli_offers(i, o)) {
@@ -371,6 +387,8 @@ static void
 put_fish(void)
 {
     puts("# Completion of amn and its tools for fish. Made from their tables of options.\n");
+    puts("function __amn_names_store\n    string match -qr '^(hf|ollama):' -- (commandline -ct)\nend\n\nfunction __amn_stored");
+    printf("    " STORED "\nend\n\n", "(string split -m 1 : -- (commandline -ct))[1]");
     puts("complete -c amn -n __fish_use_subcommand -f -a help -d 'show a manual page'");
     fputs("complete -c amn -n '__fish_seen_subcommand_from help' -f -a '", stdout);
     put_pages();

@@ -16,6 +16,12 @@ setup() {
     dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
     cd "$dir"
     touch model.gguf 'model two.safetensors'
+    local commit=0123456789abcdef0123456789abcdef01234567 to=$dir/hub/models--acme--tiny
+    local snapshot=$to/snapshots/$commit
+    export HF_HUB_CACHE=$dir/hub
+    mkdir -p "$snapshot" "$to/refs"
+    echo "$commit" >"$to/refs/main"
+    cp "$corpus/safetensors-good/plain-lookalikes.safetensors" "$snapshot/model.safetensors"
 }
 
 need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
@@ -65,6 +71,8 @@ lines_complete() {
     becomes 'amn convert --dtype b' 'amn convert --dtype bf16'
     becomes 'amn-parse --progress nev' 'amn-parse --progress never'
     becomes 'amn-parse model.g' 'amn-parse model.gguf'
+    becomes 'amn inspect hf:ac' 'amn inspect hf:acme/tiny'
+    becomes 'amn-parse hf:acme/t' 'amn-parse hf:acme/tiny'
     becomes 'amn-remember -o model.g' 'amn-remember -o model.gguf'
     becomes 'amn-remember --output=model.g' 'amn-remember --output=model.gguf'
     becomes 'amn-remember model.gguf --ord' "amn-remember model.gguf --order${equals}"
@@ -117,6 +125,8 @@ END
     first 'amn-convert --scheme deeps' ''
     first 'amn-parse --progress nev' never
     first 'amn-parse model.g' model.gguf
+    first 'amn inspect hf:ac' hf:acme/tiny
+    first 'amn-parse hf:acme/t' hf:acme/tiny
     first 'amn-remember --output model.g' model.gguf
     first 'amn-parse --ord' ''
 }
