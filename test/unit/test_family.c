@@ -125,7 +125,7 @@ static const struct {
     { "tensor a b |", "expected a verb" },
     { "tensor a b f32 |", "expected a verb after it" },
     { "key k u32 sine(1)", "t:5: found 'sine(1)', expected the name of a function" },
-    { "key k u64 1", "t:5: found 'u64', expected the type" },
+    { "key k u16 1", "t:5: found 'u16', expected the type" },
     { "key k u32 int(1, 2)", "t:5: found 2 arguments of int(), expected 1 to 1" },
     { "key k u32", "t:5: found the end of the line, expected an expression" },
     { "key k u32 each 1", "expected a type in brackets" },

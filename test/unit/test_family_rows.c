@@ -446,7 +446,7 @@ check_values(void)
         for (size_t i = 0; i < 4; i++) {
             const struct tensor t = chosen_tensor(&choice.list[i]);
             CHECK(strcmp(t.name, names[i]) == 0 && t.dtype == types[i]);
-            CHECK(i == 0 || (choice.list[i].composed->numbers[0] == numbers[i] && t.shape.rank == (i == 3)));
+            CHECK(i == 0 || (*(const float *)choice.list[i].composed->numbers == numbers[i] && t.shape.rank == (i == 3)));
         }
     choice_clear(&choice);
     family_free(family);

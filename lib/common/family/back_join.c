@@ -145,9 +145,12 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
     v->b = j->source->b;
     v->tensor = &tensor->t;
     v->side = j->w->how->side;
-    v->rank = rank - row->stacks;
+    v->rank = rank - (row->stacks && !row->joined);
     moves_init(&v->moves, dim, rank);
     v->moves.s.first = tensor->first;
+    const uint64_t members[] = { j->source->stack, row->joined ? dim[0] / j->source->stack : 0 };
+    if (row->joined && !moves_view(&v->moves, 0, members, 2))
+        return rows_fail(tensor, ERR_LIMIT, "too many dimensions", err);
     if (row->stacks) {
         moves_slice(&v->moves, 0, j->source->x, 1);
         moves_shift(&v->moves);

@@ -217,6 +217,10 @@ back_rows_make(struct back_work *w, const struct back_set *set, uint64_t b, stru
         uint64_t n = 0;
         if (t->t.shape.rank != 0)
             n = shape_dim(&t->t.shape, 0);
+        if (row->joined && !expr_size(&n, row->joined, w->scope, b, err))
+            return false;
+        if (row->joined && (n == 0 || t->t.shape.rank == 0 || shape_dim(&t->t.shape, 0) % n != 0))
+            return back_rows_fail(t, ERR_MALFORMED, "its first dimension does not divide into the members of its row", err);
         if (n == 0 || (i != 0 && n != source.stack))
             return back_rows_fail(t, ERR_MALFORMED, "expected as many experts as the other tensors of the layer", err);
         source.stack = n;
@@ -258,6 +262,13 @@ contains(const struct back_set *set, const struct family_source *t)
     return found;
 }
 
+/* Returns true if a row is of a layer that only its condition says. */
+static bool
+is_of_one_layer(const struct family_row *row)
+{
+    return row->when && row->nshift == 0 && strstr(row->hf, "{b}");
+}
+
 /* Makes the sources of the first row whose tensors all exist. `kept`: only rows for kept blocks count, else all but these. Sets
  * *done, and *any if a row has the name. */
 static bool
@@ -273,13 +284,17 @@ apply_rows(bool *done, bool *any, struct back_work *w, const struct family_sourc
     while (!*done && name_walk_next(&walk, &row, &number, &x)) {
         if (number < w->row[row].shift || (w->family->rows.at[row].kept != NULL) != kept)
             continue;
-        uint64_t b = number - w->row[row].shift;
+        uint64_t b = number - w->row[row].shift, last = b;
+        if (is_of_one_layer(&w->family->rows.at[row]) && w->main != 0)
+            last = w->main - 1;
         *any = true;
-        if (!back_rows_collect(done, &set, w, w->row[row].group, b, err))
-            return false;
-        *done = *done && contains(&set, t);
-        if (*done && !back_rows_make(w, &set, b, err))
-            return false;
+        for (; !*done && b <= last; b++) {
+            if (!back_rows_collect(done, &set, w, w->row[row].group, b, err))
+                return false;
+            *done = *done && contains(&set, t);
+            if (*done && !back_rows_make(w, &set, b, err))
+                return false;
+        }
     }
     return true;
 }

@@ -62,21 +62,35 @@ compose_tensor(struct chosen *chosen, const struct composed *parts, const uint64
     return true;
 }
 
-bool
-compose_numbers(struct chosen *chosen, const char *name, const float *x, const uint64_t *dim, uint32_t rank,
+/* Makes a tensor of elements of this type, which it copies. */
+static bool
+compose_generated(struct chosen *chosen, const char *name, enum dtype dtype, const void *x, const uint64_t *dim, uint32_t rank,
     struct catalog *memory, struct err *err)
 {
-    size_t n = 1;
+    size_t n = dtype_facts(dtype)->bytes;
     for (uint32_t i = 0; i < rank; i++)
         n *= (size_t)dim[i];
     struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
     uint8_t *packed = catalog_alloc(memory, rank * SHAPE_DIM + 1, err);
-    float *copy = catalog_alloc(memory, n * sizeof *copy + 1, err);
+    void *copy = catalog_alloc(memory, n + 1, err);
     if (!composed || !packed || !copy)
         return false;
-    memcpy(copy, x, n * sizeof *copy);
+    memcpy(copy, x, n);
     shape_pack(packed, dim, rank);
-    *composed = (struct composed){ .shape = { rank, packed }, .numbers = copy, .name = name };
-    *chosen = (struct chosen){ .composed = composed, .dtype = DTYPE_F32, .name = name, .name_len = (uint32_t)strlen(name) };
+    *composed = (struct composed){ .shape = { rank, packed }, .numbers = copy, .size = n, .name = name };
+    *chosen = (struct chosen){ .composed = composed, .dtype = dtype, .name = name, .name_len = (uint32_t)strlen(name) };
     return true;
+}
+
+bool
+compose_numbers(struct chosen *chosen, const char *name, const float *x, const uint64_t *dim, uint32_t rank,
+    struct catalog *memory, struct err *err)
+{
+    return compose_generated(chosen, name, DTYPE_F32, x, dim, rank, memory, err);
+}
+
+bool
+compose_integers(struct chosen *chosen, const char *name, const int64_t *x, uint64_t n, struct catalog *memory, struct err *err)
+{
+    return compose_generated(chosen, name, DTYPE_I64, x, &n, 1, memory, err);
 }

@@ -23,4 +23,7 @@ bool compose_tensor(struct chosen *chosen, const struct composed *parts, const u
 bool compose_numbers(struct chosen *chosen, const char *name, const float *x, const uint64_t *dim, uint32_t rank,
     struct catalog *memory, struct err *err);
 
+/* Makes an I64 tensor of n integers, which it copies. `name` is borrowed. */
+bool compose_integers(struct chosen *chosen, const char *name, const int64_t *x, uint64_t n, struct catalog *memory, struct err *err);
+
 #endif

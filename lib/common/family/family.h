@@ -23,6 +23,7 @@ enum verb_kind {
     VERB_ADD, VERB_MUL,         /* C */
     VERB_NEGEXP,
     VERB_BLANK,                 /* zeros of this shape; backwards nothing */
+    VERB_JOIN,                  /* N: members of a stack, N on the way back, are joined along dimension 0 */
     VERB_F32,
     VERB_F16,
     VERB_HALF
@@ -57,6 +58,7 @@ struct family_row {
     struct expr *when;          /* or NULL */
     bool alternates;            /* the parts are joined along dimension 1, which is then merged into dimension 0 */
     bool stacks;                /* hf has {x} */
+    struct expr *joined;        /* the N of `join`, or NULL; owned by the family */
     bool layered;               /* hf has {b}, and gguf has it plain: applies to layers below `main` */
     bool bias;                  /* the second of the two rows of a `.*`: its output may be absent */
     const char *where;          /* "FILE:LINE" */
@@ -81,7 +83,7 @@ struct family_variant {
     struct expr *when;
 };
 
-/* What {x} at the end of the name of a row is instead of a number: a stack with named members. */
+/* What {x} in the name of a row is instead of a number: a stack with named members. */
 struct family_members {
     const char *hf;             /* ends in {x}; owned by the family, as are the words */
     const char **word;          /* n of them, in the order of the stack */

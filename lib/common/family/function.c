@@ -344,11 +344,38 @@ run_value(struct function_call *c)
     return ok;
 }
 
+/* Adds the elements of a tensor of I64 to a list. */
+static bool
+give_integers(struct function_call *c, const struct tensor *t)
+{
+    enum { MOST = 256 };
+    int64_t x[MOST];
+    uint64_t n = 0;
+    if (!shape_numel(&t->shape, &n) || n > MOST)
+        return limits_check(n, MOST, "integers of a tensor that a family reads", c->err);
+    if (!c->scope->tensors.integers(c->scope->tensors.of, t, x, (size_t)n, c->err))
+        return false;
+    json_t *list = json_array();
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = json_array_append_new(list, json_integer(x[i])) == 0;
+    c->value = list;
+    return ok || err_memory(c->err, 0);
+}
+
+/* data(T) or data(T, layer) */
 static bool
 run_data(struct function_call *c)
 {
+    const struct tensor *t;
     double *x;
     size_t n;
+    if (c->n > 1 && json_is_number(c->arg[1]) && json_number_value(c->arg[1]) >= 0)
+        c->b = (uint64_t)json_number_value(c->arg[1]);
+    if (!function_find(c, &t))
+        return false;
+    if (t && t->dtype == DTYPE_I64 && c->scope->tensors.integers)
+        return give_integers(c, t);
     if (!read_elements(c, &x, &n, UINT64_MAX))
         return false;
     json_t *list = NULL;
@@ -407,7 +434,7 @@ static const struct function_row {
     { "int", 1, 1, run_int }, { "round", 1, 1, run_round }, { "f32", 1, 1, run_f32 }, { "log", 1, 1, run_log }, { "sqrt", 1, 1, run_sqrt },
     { "pow", 2, 2, run_pow }, { "probit", 1, 1, run_probit }, { "normal", 1, 1, run_normal }, { "len", 1, 1, run_len }, { "max", 1, 1, run_max }, { "index", 2, 2, run_index },
     { "list", 0, EXPR_ARGS, run_list }, { "has", 1, 1, run_has }, { "dim", 2, 2, run_dim }, { "rows", 1, 1, run_rows },
-    { "count", 1, 1, run_count }, { "number", 1, 1, run_number }, { "value", 1, 2, run_value }, { "data", 1, 1, run_data },
+    { "count", 1, 1, run_count }, { "number", 1, 1, run_number }, { "value", 1, 2, run_value }, { "data", 1, 2, run_data },
     { "ones", 1, 1, run_ones }, { "has_file", 1, 1, run_has_file }, { "token", 1, 1, run_token },
 };
 

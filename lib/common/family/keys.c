@@ -13,6 +13,7 @@ static const char *
 expected_of(enum meta_type type)
 {
     static const char *const texts[] = { [META_U32] = "an integer from 0 to 4294967295",
+        [META_U64] = "an integer from 0",
         [META_I32] = "an integer from -2147483648 to 2147483647", [META_F32] = "a number in the range of F32",
         [META_BOOL] = "true or false", [META_STRING] = "a string" };
     return texts[type];
@@ -29,6 +30,9 @@ keys_value_of(struct meta_value *value, enum meta_type type, const json_t *json)
     case META_U32:
         value->as.u = (uint64_t)n;
         return json_is_integer(json) && n >= 0 && n <= UINT32_MAX;
+    case META_U64:
+        value->as.u = (uint64_t)n;
+        return json_is_integer(json) && n >= 0;
     case META_I32:
         value->as.i = n;
         return json_is_integer(json) && n >= INT32_MIN && n <= INT32_MAX;
@@ -73,6 +77,9 @@ add_element(struct str *bytes, const struct meta_value *value)
         break;
     case META_I32:
         add_number(bytes, (uint64_t)value->as.i, 4);
+        break;
+    case META_U64:
+        add_number(bytes, value->as.u, 8);
         break;
     default:
         add_number(bytes, value->as.u, value->type == META_BOOL ? 1 : 4);

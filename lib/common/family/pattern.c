@@ -79,9 +79,11 @@ pattern_fill_source(struct str *out, const struct model_family *family, const ch
     pattern_fill(out, hf, b, x);
     if (!named || x >= named->n || out->failed)
         return;
+    const char *after = strstr(hf, "{x}") + strlen("{x}");
+    out->len -= strlen(after);
     while (out->len != 0 && out->p[out->len - 1] >= '0' && out->p[out->len - 1] <= '9')
         out->len--;
-    str_text(out, named->word[x]);
+    str_format(out, "%s%s", named->word[x], after);
 }
 
 bool

@@ -13,6 +13,7 @@ static const struct verb_row {
     [VERB_ORDER] = { "order", 3, FAMILY_VERB_ARGS, 1 }, [VERB_SWAP] = { "swap", 2, 2, 2 }, [VERB_PART] = { "part", 3, 3, 3 },
     [VERB_SKIP] = { "skip", 2, 2, 2 }, [VERB_CUT] = { "cut", 2, 2, 2 }, [VERB_PAIRS] = { "pairs", 1, 1, 1 }, [VERB_ADD] = { "add", 1, 1, 1 },
     [VERB_MUL] = { "mul", 1, 1, 1 }, [VERB_NEGEXP] = { "negexp", 0, 0, 0 }, [VERB_BLANK] = { "blank", 0, 0, 0 },
+    [VERB_JOIN] = { "join", 1, 1, 1 },
     [VERB_F32] = { "f32", 0, 0, 0 }, [VERB_F16] = { "f16", 0, 0, 0 }, [VERB_HALF] = { "half", 0, 0, 0 },
 };
 
@@ -209,6 +210,22 @@ row_part_has(const struct row_part *part, enum verb_kind kind)
 
 /* --- rows */
 
+/* Sets row->joined. A row with `join` has members, and this verb last in its one part. */
+static bool
+find_join(struct family_reader *r, struct family_row *row)
+{
+    const struct row_part *part = &row->part[0];
+    const struct verb *last = part->n != 0 ? &part->verb[part->n - 1] : NULL;
+    bool any = false;
+    for (size_t i = 0; i < row->nparts; i++)
+        any = any || row_part_has(&row->part[i], VERB_JOIN);
+    if (any && (!row->stacks || row->nparts != 1 || last->kind != VERB_JOIN))
+        return family_expected(r, "join", 4, "it as the last verb of a row with {x} and one part");
+    if (any)
+        row->joined = last->arg[0];
+    return true;
+}
+
 static bool
 row_add_row(struct family_reader *r, struct family_row *row, const char *gguf, size_t n)
 {
@@ -219,7 +236,7 @@ row_add_row(struct family_reader *r, struct family_row *row, const char *gguf, s
     for (size_t i = 0; row->nparts > 1 && i < row->nparts; i++)
         if (!row_part_has(&row->part[i], VERB_PART))
             return family_expected(r, ";", 1, "the verb 'part', with its size, in each part of the row");
-    return FAMILY_ADD(r, r->family->rows, *row);
+    return find_join(r, row) && FAMILY_ADD(r, r->family->rows, *row);
 }
 
 /* Adds one of the two rows of a ".*". */

@@ -184,7 +184,7 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
 static bool
 check_experts(const struct row_joint *j, struct err *err)
 {
-    if (j->w->experts == 0 || j->row->stacks || !strstr(j->row->gguf, "_exps.") || j->rank == 0 || j->dim[0] == j->w->experts
+    if (j->w->experts == 0 || j->row->stacks || !strstr(j->row->gguf, "_exps.") || j->rank < 2 || j->dim[0] == j->w->experts
             || j->w->how->allow_missing)
         return true;
     return rows_fail(j->out->match.source, ERR_MALFORMED, "the first dimension is not the number of experts in config.json",
@@ -228,11 +228,13 @@ rows_join_type_of(const struct row_joint *j, uint32_t rank)
 static bool
 rows_join_finish(struct chosen *chosen, struct row_joint *j, struct err *err)
 {
-    bool stacks = j->row->stacks;
+    bool stacks = j->row->stacks && !j->row->joined;
     uint64_t dim[LAYOUT_RANK + 1];
     uint32_t rank = j->rank + stacks;
     dim[0] = j->out->nmembers;
     memcpy(dim + stacks, j->dim, j->rank * sizeof *dim);
+    if (j->row->joined && (rank == 0 || !num_mul(&dim[0], dim[0], j->out->nmembers)))
+        return rows_fail(j->out->match.source, ERR_LIMIT, "too large, or no dimensions", err);
     const struct composed parts = { .part = j->part, .n = j->n, .period = j->row->alternates ? j->part[j->n - 1].end : 0 };
     if (!compose_tensor(chosen, &parts, dim, rank, j->out->match.source, j->w->memory, err))
         return false;

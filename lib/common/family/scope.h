@@ -15,6 +15,8 @@ struct scope_tensors {
     void (*each)(void *of, bool (*see)(void *see_of, const char *name, size_t n), void *see_of);
     /* Reads the first n elements of a tensor as numbers. */
     bool (*read)(void *of, const struct tensor *t, double *x, size_t n, struct err *err);
+    /* Reads the first n elements of a tensor of I64. */
+    bool (*integers)(void *of, const struct tensor *t, int64_t *x, size_t n, struct err *err);
 };
 
 struct scope {

@@ -253,10 +253,17 @@ sources_read_tensor(void *of, const struct tensor *t, double *x, size_t n, struc
     return family_sources_read(of, t, 0, x, n, err);
 }
 
+static bool
+sources_read_integers(void *of, const struct tensor *t, int64_t *x, size_t n, struct err *err)
+{
+    struct family_sources *s = of;
+    return model_spool(s->model, err) && model_bytes(s->model, t, 0, (uint8_t *)x, n * sizeof *x, err);
+}
+
 struct scope_tensors
 family_sources_scope(struct family_sources *s)
 {
-    return (struct scope_tensors){ s, find_tensor, each_tensor, sources_read_tensor };
+    return (struct scope_tensors){ s, find_tensor, each_tensor, sources_read_tensor, sources_read_integers };
 }
 
 /* --- names that no family converts */

@@ -109,7 +109,7 @@ static bool
 run_vocab(struct family_reader *r, struct expr *when)
 {
     static const char *const kinds[] = { "spm", "phi3", "llama-json", "bpe", "wordpiece", "gemma4", "tiktoken", "ugm",
-        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat", "none" };
+        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat", "internlm", "none" };
     (void)when;
     for (size_t i = 1; i < r->nwords; i++) {
         size_t k = 0;
@@ -120,7 +120,7 @@ run_vocab(struct family_reader *r, struct expr *when)
         if (k == sizeof kinds / sizeof *kinds)
             return family_expected(r, r->word[i].p, r->word[i].n,
                 "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken, ugm, fairseq, fairseq-mask, unigram, rwkv, plamo, "
-                "plamo-chat, none or size");
+                "plamo-chat, internlm, none or size");
         if (!FAMILY_ADD(r, r->family->vocab, kinds[k]))
             return false;
     }
@@ -447,7 +447,7 @@ take_type(struct family_reader *r, struct family_key *key)
     static const struct {
         const char *name, *array;
         enum meta_type type;
-    } types[] = { { "u32", "[u32]", META_U32 }, { "i32", "[i32]", META_I32 }, { "f32", "[f32]", META_F32 },
+    } types[] = { { "u32", "[u32]", META_U32 }, { "u64", "[u64]", META_U64 }, { "i32", "[i32]", META_I32 }, { "f32", "[f32]", META_F32 },
         { "bool", "[bool]", META_BOOL }, { "str", "[str]", META_STRING } };
     struct family_word *w = &r->word[2], all = *w;
     key->optional = w->n > 1 && w->p[w->n - 1] == '?';
@@ -458,7 +458,7 @@ take_type(struct family_reader *r, struct family_key *key)
         if (key->array || family_word_is(r, 2, types[i].name))
             return true;
     }
-    return family_expected(r, all.p, all.n, "the type u32, i32, f32, bool or str, in brackets for an array, then '?' if the key may "
+    return family_expected(r, all.p, all.n, "the type u32, u64, i32, f32, bool or str, in brackets for an array, then '?' if the key may "
         "be absent");
 }
 
@@ -540,12 +540,13 @@ run_warn(struct family_reader *r, struct expr *when)
 static bool
 number_member(struct family_reader *r, const char *tail, size_t n, const char *word, size_t number)
 {
+    const char *after = tail + n + strlen("{x}");
     struct family_rename rename = { .end = true };
     struct str from = { 0 }, to = { 0 };
     str_add(&from, tail, n);
-    str_text(&from, word);
+    str_format(&from, "%s%s", word, after);
     str_add(&to, tail, n);
-    str_format(&to, "%zu", number);
+    str_format(&to, "%zu%s", number, after);
     bool ok = (!from.failed && !to.failed) || err_memory(r->err, n);
     ok = ok && (rename.from = family_copy(r, from.p, from.len)) != NULL && (rename.to = family_copy(r, to.p, to.len)) != NULL;
     str_clear(&from);
@@ -571,13 +572,13 @@ run_members(struct family_reader *r, struct expr *when)
     struct family_members members = { .n = r->nwords - 2 };
     const struct family_word *w = &r->word[1];
     (void)when;
-    if (w->n <= 3 || memcmp(w->p + w->n - 3, "{x}", 3) != 0)
-        return family_expected(r, w->p, w->n, "a name that ends in {x}");
     members.hf = family_copy(r, w->p, w->n);
     members.word = family_alloc(r->owner, members.n * sizeof *members.word, r->err);
     if (!members.hf || !members.word)
         return false;
-    const char *end = members.hf + w->n - 3, *tail = end;
+    const char *end = strstr(members.hf, "{x}"), *tail = end;
+    if (!end || strpbrk(end + 3, "{}"))
+        return family_expected(r, w->p, w->n, "a name with {x} as its last braces");
     while (tail > members.hf && tail[-1] != '}')
         tail--;
     for (size_t i = 0; i < members.n; i++)

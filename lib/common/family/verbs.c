@@ -321,6 +321,8 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
         return operate(v, verb, back, err);
     case VERB_BLANK:
         return blank(v, verb, err);
+    case VERB_JOIN:             /* of the whole row */
+        break;
     case VERB_F32: case VERB_F16: case VERB_HALF:
         v->type = verb;
         break;

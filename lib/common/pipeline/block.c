@@ -367,8 +367,8 @@ composed_bytes(const struct reading *how, const struct piece *piece, uint64_t fi
 {
     const struct composed *composed = piece->of.built->composed;
     bool operates = false;
-    if (composed->n == 0 && piece->to != DTYPE_F32) {
-        kernels_cast(how->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)(composed->numbers + first), (size_t)count);
+    if (composed->n == 0 && piece->to != DTYPE_F32 && dtype_is_float(piece->to)) {
+        kernels_cast(how->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)composed->numbers + first * sizeof(float), (size_t)count);
         return true;
     }
     for (size_t i = 0; i < composed->n && !operates; i++)

@@ -370,7 +370,7 @@ composed_run(const struct composed *composed, uint64_t first, uint64_t n, size_t
 {
     struct composed_walk w = { .size = size, .room = COMPOSED_TILE, .tile = tile, .read = read, .of = of };
     if (composed->n == 0) {
-        memcpy(y, composed->numbers + first, (size_t)n * size);
+        memcpy(y, (const uint8_t *)composed->numbers + first * size, (size_t)n * size);
         return true;
     }
     if (composed->period != 0)

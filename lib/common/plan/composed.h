@@ -68,12 +68,13 @@ bool composed_part_make(struct composed_part *part, const struct tensor *copy, c
 /* Owned by the catalog, with everything it points to. */
 struct composed {
     struct shape shape;
-    const struct composed_part *part;   /* n parts, none of them empty; n 0: generated from `numbers`, F32 */
+    const struct composed_part *part;   /* n parts, none of them empty; n 0: generated from `numbers`: F32, or I64 */
     size_t n;
     uint64_t period;                    /* 0: each part is contiguous. Else the parts alternate, as tensors do that are joined
                                          * along an inner dimension: of every `period` elements, which is the end of the last
                                          * part, each part provides its next `end` minus begin */
-    const float *numbers;
+    const void *numbers;                /* `size` bytes */
+    size_t size;
     const char *name;                   /* length of `numbers` */
 };
 

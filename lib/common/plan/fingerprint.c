@@ -87,7 +87,6 @@ static void
 add_built(struct fingerprint *f, const struct built *built)
 {
     const struct composed *composed = built->composed;
-    uint64_t n = 0;
     add_shape(f, &composed->shape);
     ADD_NUMBERS(f, composed->n, composed->period);
     for (size_t i = 0; i < composed->n; i++) {
@@ -99,8 +98,8 @@ add_built(struct fingerprint *f, const struct built *built)
         add_piece(f, built->part[i]);
     }
     fingerprint_add_text(f, composed->name);
-    if (composed->numbers && shape_numel(&composed->shape, &n))
-        fingerprint_add(f, composed->numbers, (size_t)n * sizeof *composed->numbers);
+    if (composed->numbers)
+        fingerprint_add(f, composed->numbers, composed->size);
 }
 
 /* Adds the arguments of encode(), except for the encoder's own numbers, which fit() derives from the rest, and for facts,

@@ -25,6 +25,8 @@ spm_read_pieces(struct vocab *v, const struct hf_text *file, bool fits, struct e
         if (n == room && !tokens_resize(v, room = num_min(room == 0 ? 1024 : 2 * room, TOKENS_MAX + 1), err))
             return false;
         struct hf_string text = { piece.text, piece.n };
+        if (v->internlm && text.n == 1 && text.p[0] == '\0')        /* a C string in llama.cpp */
+            text = (struct hf_string){ "\xf0\x9f\x90\x89", 4 };
         enum token_type type = TOKEN_NORMAL;
         if (piece.type != TOKEN_USER_DEFINED)
             type = piece.type;

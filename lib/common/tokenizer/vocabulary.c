@@ -35,6 +35,16 @@ put_spm(struct keys *keys, struct vocab *v, struct err *err)
     return lacks(v, HF_SENTENCEPIECE, err);
 }
 
+/* InternLM 2: as "spm", with the flag of the model for a space before a text, and another text for the byte 0. */
+static bool
+put_internlm(struct keys *keys, struct vocab *v, struct err *err)
+{
+    struct sentencepiece_settings settings;
+    v->internlm = true;
+    return put_spm(keys, v, err) && sentencepiece_settings(&settings, &v->folder->file[HF_SENTENCEPIECE], err)
+        && keys_put_bool(keys, "tokenizer.ggml", "add_space_prefix", settings.adds_prefix, err);
+}
+
 static bool
 fits_always(bool *yes, struct vocab *v, struct err *err)
 {
@@ -231,6 +241,7 @@ static const struct tokenizer_kind {
     bool (*put)(struct keys *keys, struct vocab *v, struct err *err);
 } kinds[] = {
     { "spm", fits_spm, put_spm },
+    { "internlm", fits_spm, put_internlm },
     { "phi3", fits_always, put_phi3 },
     { "llama-json", bpe_is_llama_json, put_llama_json },
     { "bpe", fits_bpe, put_bpe },

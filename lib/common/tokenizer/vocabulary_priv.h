@@ -39,7 +39,7 @@ struct vocab {
     struct vocab_token *token;     /* n of them; owned */
     size_t n;
     struct table ids;           /* by text, to find duplicates */
-    bool phi3;                  /* of kind phi3 */
+    bool phi3, internlm;        /* of these kinds */
 };
 
 /* An added token as declared by a file. */
