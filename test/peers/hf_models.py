@@ -14,6 +14,7 @@ import torch
 import transformers as T
 from safetensors import safe_open
 
+import hf_late_models
 import hf_more_models
 import hf_text_models
 from hf_tokenizers import (CHAT, DIGITS, GPT_2, GPT_4O, LLAMA3, QWEN2, QWEN35, SEED, TEKKEN, deepseek_bpe, gemma4, glm_bpe, llama_bpe,
@@ -247,6 +248,7 @@ CASES.update({
 
 
 hf_text_models.CASES.update(hf_more_models.CASES)
+hf_text_models.CASES.update(hf_late_models.CASES)
 CASES.update(hf_text_models.CASES)
 
 
@@ -321,6 +323,13 @@ def as_kimi(folder, weights):
                       "text_config": {**c, "architectures": None}, "vision_config": {"hidden_size": 8}})
 
 
+def integers(file, name):
+    """Returns the kind of a tensor of integers, which are what they are, or ""."""
+    if not file.get_slice(name).get_dtype().startswith("I"):
+        return ""
+    return "= " + " ".join(str(x) for x in file.get_tensor(name).flatten().tolist())
+
+
 def saved_weights(model, options, family):
     with tempfile.TemporaryDirectory() as saved:
         model.save_pretrained(saved, max_shard_size=options.get("shard", "1GB"), save_original_format=not options.get("stacked"))
@@ -329,7 +338,7 @@ def saved_weights(model, options, family):
             with safe_open(path, "pt") as f:
                 weights[path.name] = [
                     [k.removeprefix("model." * options.get("bare", False)), options.get("mixed", {}).get(k, f.get_slice(k).get_dtype()),
-                     f.get_slice(k).get_shape(), kind_of(k, family)] for k in f.offset_keys()]
+                     f.get_slice(k).get_shape(), integers(f, k) or kind_of(k, family)] for k in f.offset_keys()]
         return weights, (Path(saved) / "config.json").read_text()
 
 

@@ -21,6 +21,7 @@ import torch
 import transformers
 from conversion import ModelBase, ModelType, get_model_architecture, get_model_class
 from conversion.base import TextModel
+from conversion.gemma import Gemma4Model
 from safetensors.torch import load_file
 
 import hf_models
@@ -31,6 +32,7 @@ transformers.logging.set_verbosity_error()
 TYPES = {"auto": "GUESSED", "f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16"}
 TEXT = "The ship left the harbour at 1234 in the rain, didn't it?\n  Two men and\tthe sea: cafe, café!"
 LOGITS = 24
+NAMES = dict(gguf.TensorNameMap.block_mappings_cfg)     # an architecture with names of its own leaves them to the next model
 
 
 def mend_baichuan(cls):
@@ -64,13 +66,19 @@ def mend_suppress(cls):
     cls._get_suppress_tokens = lambda self: None
 
 
-MENDED = {"heads": mend_heads, "lerp": mend_lerp, "mtp": mend_mtp, "suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
+def mend_gemma4(cls):
+    """It reads the tokenizer of its target, which here is the draft's directory."""
+    cls.set_vocab = lambda self, own=cls.set_vocab: (Gemma4Model.set_vocab(self), self.gguf_writer.add_mask_token_id(self.hparams["mask_token_id"]))
+
+
+MENDED = {"gemma4": mend_gemma4, "heads": mend_heads, "lerp": mend_lerp, "mtp": mend_mtp, "suppress": mend_suppress, "baichuan": mend_baichuan, "vocabulary": mend_vocabulary}
 
 
 def convert(folder, kind, pre, target):
     """Writes the reference's file. "hparams" of a case are members that its class misses or misreads, "eager" one that cannot be lazy."""
     options = hf_models.CASES[folder.name][5] if folder.name in hf_models.CASES else {}
     TextModel.get_vocab_base_pre = lambda self, tokenizer: pre
+    gguf.TensorNameMap.block_mappings_cfg = dict(NAMES)
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False)
         cls = get_model_class(get_model_architecture(hparams, ModelType.TEXT))

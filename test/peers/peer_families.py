@@ -30,9 +30,9 @@ REQUIRED = ("architectures", "model_type", "hidden_size", "num_hidden_layers", "
 SCORES = {"llama-json"}                                             # one score for all in the reference
 
 
-def load_check():
-    loader = importlib.machinery.SourceFileLoader("check_hf", str(HERE.parent / "check-hf"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_hf", loader))
+def load_check(name="check-hf"):
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(HERE.parent / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
 
@@ -60,11 +60,15 @@ class Case:
         return self.check(done.returncode == 0, "status %d: %s" % (done.returncode, done.stderr.strip()[-200:]))
 
     def against_reference(self, checker, kinds=hf_reference.TYPES, what=""):
-        want = {**hf_reference.outputs(self.model, self.pre, kinds), "extra": self.options.get("extra", ())}
+        try:
+            want = {**hf_reference.outputs(self.model, self.pre, kinds), "extra": self.options.get("extra", ())}
+        except Exception as error:      # of any of its classes
+            self.check(False, "%sthe reference: %s: %s" % (what, type(error).__name__, error))
+            return
         for kind in kinds:
             out = self.tools.path(kind + ".gguf")
             if self.amn(*([] if kind == "auto" else ["--dtype", kind]), "-o", out, self.model):
-                for text in checker.differences(checker.Reader(out), want, kind, {"tokenizer.ggml.scores"} if self.name in SCORES else ()):
+                for text in checker.differences(checker.Reader(out), want, kind, ({"tokenizer.ggml.scores"} if self.name in SCORES else set()) | set(self.options.get("otherwise", ()))):
                     self.check(False, "%s%s: %s" % (what, kind, text[:200]))
 
     def without_defaults(self, checker):
@@ -163,4 +167,5 @@ def main():
     tally.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
