@@ -17,7 +17,7 @@ CASES = {
             ("model.norm.weight", [H], "norm"), ("output.weight", [V, H])] + [(L + n + ".weight", s, *k) for n, s, *k in (
             ("attention_norm", [H], "norm"), ("ffn_norm", [H], "norm"), ("attention.wqkv", [H + 2 * KV, H]), ("attention.wo", [H, H]),
             ("feed_forward.w1", [FF, H]), ("feed_forward.w3", [FF, H]), ("feed_forward.w2", [H, FF]))]}),
-    "rugpt3xl": (gpt2, "bfloat16", 0, ("RuGPT3XLForCausalLM", "rugpt3xl"), dict({**SIZES, "num_key_value_heads": 4}, layer_norm_epsilon=1e-5), {"but": {"other": ("",)},
+    "rugpt3xl": (gpt2, "bfloat16", 0, ("RuGPT3XLForCausalLM", "rugpt3xl"), dict({k: v for k, v in SIZES.items() if k != "num_key_value_heads"}, layer_norm_epsilon=1e-5), {"but": {"other": ("",)},
         "tensors": biased(renamed(NORMS + [("model.norm.weight", [H], "norm")] + [(L + "self_attn.%s_proj.weight" % x, [H, H]) for x in "qkvo"]
             + MLP[1:])) + [("model.embed_tokens.weight", [V, H]), ("model.embed_positions.weight", [512, H])]}),
     "gemma4_dspark": (gemma4, "bfloat16", 0, ("Gemma4DSparkModel", "gemma4_dspark"), dict(SIZES, rms_norm_eps=1e-6, global_head_dim=32,

@@ -50,13 +50,14 @@ is_needed(bool *yes, const struct rows_needs *n, const struct family_row *row, c
     return true;
 }
 
-/* Returns the number of layers that a row is asked about: `{b}` is one of the main layers, or counts those after them. */
+/* Returns the number of layers that a row is asked about: `{b}` is one of the main layers, or counts those after them. Without a
+ * number in the GGUF name, the condition says which layer it is. */
 static uint64_t
 layers_of(const struct rows_needs *n, const struct family_row *row)
 {
     uint64_t after = n->layers - n->main;
     if (row->nshift == 0)
-        return 1;
+        return row->when && strstr(row->hf, "{b}") ? n->main : 1;
     if (row->layered)
         return n->main;
     if (strstr(row->hf, "{b}"))
