@@ -185,8 +185,12 @@ if [ "$tier" = full ]; then             # these use all processors themselves
 fi
 
 [ "$(ls "$work"/*.counts | wc -l)" -eq $nparts ] || echo "0 1 0 some-part-did-not-end" >"$work/lost.counts"
+# What failed is said again here, because a log is read from its end.
 bad=$(awk '$2 > 0 { $1 = $2 = $3 = ""; print }' "$work"/*.counts)
-[ -z "$bad" ] || echo "failed:" $bad
+if [ -n "$bad" ]; then
+    echo "failed:" $bad
+    for part in $(awk '$2 > 0 { sub(/counts$/, "said", FILENAME); print FILENAME }' "$work"/*.counts); do tail -n 40 "$part" 2>/dev/null; done
+fi
 awk -v seconds=$(($(date +%s) - began)) '
     { p += $1; f += $2; s += $3 }
     END { print seconds " s"; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f != 0 }' "$work"/*.counts
