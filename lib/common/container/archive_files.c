@@ -49,25 +49,41 @@ struct tar_extended {
     uint64_t size;              /* UINT64_MAX: nothing */
 };
 
+/* Keeps a name of n bytes. */
+static bool
+keep_name(struct tar_extended *x, const char *name, size_t n, struct err *err)
+{
+    free(x->name);
+    x->name = strndup(name, n);
+    return x->name || err_memory(err, n + 1);
+}
+
+static bool
+bad_pax(struct err *err)
+{
+    return err_set(err, ERR_MALFORMED, "tar archive: invalid pax header");
+}
+
 /* Reads "LENGTH KEY=VALUE\n" records. */
 static bool
-read_pax(struct tar_extended *x, const char *p, size_t n)
+read_pax(struct tar_extended *x, const char *p, size_t n, struct err *err)
 {
     for (size_t at = 0; at < n;) {
         char *end;
         unsigned long len = strtoul(p + at, &end, 10);
         if (*end != ' ' || len == 0 || len > n - at || p[at + len - 1] != '\n')
-            return false;
+            return bad_pax(err);
         const char *key = end + 1, *last = p + at + len - 1;
         if (last < key)
-            return false;
+            return bad_pax(err);
         if (last - key >= 5 && memcmp(key, "path=", 5) == 0) {
-            free(x->name);
-            x->name = strndup(key + 5, (size_t)(last - key) - 5);
+            if (!keep_name(x, key + 5, (size_t)(last - key) - 5, err))
+                return false;
         } else if (last - key > 5 && memcmp(key, "size=", 5) == 0) {
             char digits[24] = "";
-            if (last - key - 5 >= (ptrdiff_t)sizeof digits || !str_to_u64(&x->size, memcpy(digits, key + 5, (size_t)(last - key) - 5)))
-                return false;
+            size_t digit = (size_t)(last - key) - 5;
+            if (digit >= sizeof digits || !str_to_u64(&x->size, memcpy(digits, key + 5, digit)))
+                return bad_pax(err);
         }
         at += len;
     }
@@ -86,11 +102,10 @@ read_extended(struct tar_extended *x, struct source *src, const struct tar_membe
         return err_memory(err, n + 1);
     bool ok = source_read(src, m->at, text, (size_t)n, err);
     text[n] = '\0';
-    if (ok && type == 'L') {
-        free(x->name);
-        x->name = strdup(text);
-    } else if (ok && !read_pax(x, text, (size_t)n))
-        ok = err_at(err, ERR_MALFORMED, m->at, "tar archive: invalid pax header");
+    if (ok && type == 'L')
+        ok = keep_name(x, text, strlen(text), err);
+    else if (ok)
+        ok = read_pax(x, text, (size_t)n, err);
     free(text);
     return ok;
 }
@@ -110,41 +125,48 @@ short_name(char name[TAR_PREFIX + TAR_NAME + 2], const uint8_t *head)
     name[n + len] = '\0';
 }
 
+/* Adds the file whose header was read, or keeps what the header says of the next one. */
+static bool
+take_member(struct bundle *b, struct tar_extended *x, struct source *src, const char *path, struct tar_member *m, struct err *err)
+{
+    char type = (char)m->head[TAR_TYPE_AT], name[TAR_PREFIX + TAR_NAME + 2];
+    bool extends = type == 'L' || type == 'x', ok = true;
+    if (x->size != UINT64_MAX && !extends && (!num_add(&m->end, m->at, x->size) || !num_align(&m->next, m->end, TAR_BLOCK)))
+        m->end = UINT64_MAX;
+    if (m->end > source_size(src))
+        return err_at(err, ERR_MALFORMED, source_size(src), "tar archive: truncated in a member (incomplete download or copy?)");
+    if (extends)
+        return read_extended(x, src, m, type, err);
+    short_name(name, m->head);
+    if (type == '0' || type == '\0' || type == '7')
+        ok = add_file(b, path, str_or(x->name, name), m->at, m->end - m->at, false, err);
+    free(x->name);
+    *x = (struct tar_extended){ .size = UINT64_MAX };
+    return ok;
+}
+
 static bool
 list_tar(struct bundle *b, struct source *src, const char *path, struct err *err)
 {
     struct tar_extended x = { .size = UINT64_MAX };
     struct tar_member m;
-    uint64_t total = source_size(src), at = 0;
-    bool ok = true, ended = false;
-    for (int i = 0; ok && !ended && at <= total && limits_check(i, TAR_MEMBERS_MAX, "members of the tar archive", err); i++) {
-        enum tar_found found = tar_read(&m, src, at, err);
-        ended = found == TAR_ZEROS;
-        if (ended)
+    uint64_t total = source_size(src);
+    enum tar_found found = TAR_MEMBER;
+    bool ok = true;
+    for (uint64_t i = 0, at = 0; ok && at <= total; i++, at = m.next) {
+        ok = limits_check(i, TAR_MEMBERS_MAX, "members of the tar archive", err);
+        if (ok)
+            found = tar_read(&m, src, at, err);
+        if (ok && found == TAR_BROKEN)
+            ok = err_at(err, ERR_MALFORMED, at, "tar archive: a header has the wrong checksum");
+        if (!ok || found != TAR_MEMBER)
             break;
-        if (found != TAR_MEMBER) {
-            ok = found == TAR_SHORT || (found == TAR_BROKEN && err_at(err, ERR_MALFORMED, at, "tar archive: a header has the wrong checksum"));
-            break;
-        }
-        char type = (char)m.head[TAR_TYPE_AT], name[TAR_PREFIX + TAR_NAME + 2];
-        if (x.size != UINT64_MAX && type != 'L' && type != 'x'
-            && (!num_add(&m.end, m.at, x.size) || !num_align(&m.next, m.end, TAR_BLOCK)))
-            m.end = UINT64_MAX;
-        short_name(name, m.head);
-        if (m.end > total)
-            ok = err_at(err, ERR_MALFORMED, total, "tar archive: truncated in a member (incomplete download or copy?)");
-        else if (type == 'L' || type == 'x')
-            ok = read_extended(&x, src, &m, type, err);
-        else if (type == '0' || type == '\0' || type == '7')
-            ok = add_file(b, path, str_or(x.name, name), m.at, m.end - m.at, false, err);
-        if (type != 'L' && type != 'x') {
-            free(x.name);
-            x = (struct tar_extended){ .size = UINT64_MAX };
-        }
-        at = m.next;
+        ok = take_member(b, &x, src, path, &m, err);
     }
     free(x.name);
-    return ok && err->kind == ERR_NONE && (ended || err_at(err, ERR_MALFORMED, total, "tar archive: truncated (incomplete download or copy?)"));
+    if (ok && (found == TAR_MEMBER || found == TAR_SHORT))
+        return err_at(err, ERR_MALFORMED, total, "tar archive: truncated (incomplete download or copy?)");
+    return ok && found == TAR_ZEROS;
 }
 
 /* --- */

@@ -8,17 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "model/checkpoint.h"
-#include "model/configs.h"
-#include "model/candidates.h"
-#include "base/folder.h"
 #include "container/foreign.h"
 #include "container/gather.h"
+#include "model/archived.h"
+#include "model/candidates.h"
+#include "model/checkpoint.h"
+#include "model/configs.h"
 #include "model/index.h"
-#include "source/small_file.h"
 #include "model/store.h"
+#include "source/small_file.h"
 
 /* Fails unless file i can be read at any offset, which models of several files require. A deflated member inside a file is
  * handled by model_spool() instead. */
@@ -41,8 +42,9 @@ check_root(const struct model *m, struct err *err)
         return err_set(err, ERR_USAGE, "--state applies to the checkpoint directory of a training job only");
     if (m->how.nallowed != 0)
         return err_set(err, ERR_USAGE, "--allow-global applies to the checkpoint directory of a training job only");
-    return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE, "--root applies to PyTorch checkpoints only, but the input is %s",
-        catalog_facts_of(m->catalog)->format);
+    const char *format = catalog_facts_of(m->catalog)->format;
+    return !m->how.root || strcmp(format, "PyTorch") == 0
+        || err_set(err, ERR_USAGE, "--root applies to PyTorch checkpoints only, but the input is %s", format);
 }
 
 /* Fails if the file just read differs in format from the files before it. `first` is their format, or NULL for the first
@@ -97,7 +99,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
     }
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err)
-        && container_detect(&container, this, err) && settle_size(m, this, container, err) && container->read(m->catalog, this, m->nsrc - 1, how, err)
+        && container_detect(&container, this, err) && settle_size(m, this, container, err)
+        && container->read(m->catalog, this, m->nsrc - 1, how, err)
         && check_format(m, format, err) && check_root(m, err);
     m->container = container;
     if (ok)
@@ -434,53 +437,35 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
     return ok && checkpoint_check_empty(m->catalog, dir, &m->inputs, err);
 }
 
-/* After a failure to read a file: clears the failure and returns true if the file is an archive of files. */
+/* After a failure to read a file: if the file is an archive with a model, lists its files, clears the failure and returns true. */
 static bool
 find_archive(struct model *m, const char *path, struct err *err)
 {
     struct err why;
-    struct source *src = m->nsrc == 1 ? m->src[0] : NULL;
-    bool models = false;
+    bool found = false, tried = m->nsrc == 1 && source_seekable(m->src[0]) && catalog_count(m->catalog) == 0
+        && (err->kind == ERR_UNSUPPORTED || err->kind == ERR_MALFORMED);
     err_init(&why);
-    if (!src || !source_seekable(src) || catalog_count(m->catalog) != 0 || (err->kind != ERR_UNSUPPORTED && err->kind != ERR_MALFORMED))
+    if (tried && !archived_find(&found, &m->inputs.bundle, m->src[0], path, catalog_budget(m->catalog), &why))
+        *err = why;
+    if (!found)
         return false;
-    bool ok = archive_bundle(&m->inputs.bundle, src, path, catalog_budget(m->catalog), &why);
-    for (size_t i = 0; i < m->inputs.bundle.n; i++)
-        models = models || candidates_is_model(folder_name(m->inputs.bundle.file[i].name));
-    if (!ok || !models) {
-        if (models || why.kind == ERR_MEMORY)
-            *err = why;
-        bundle_clear(&m->inputs.bundle);
-        return false;
-    }
-    source_close(src);
+    source_close(m->src[0]);
     m->nsrc = 0;
     *catalog_facts(m->catalog) = (struct catalog_facts){ 0 };
     err_init(err);
     return true;
 }
 
-/* Returns true if a folder has one of several ranks of a tensor-parallel model, so that its tensors are slices. */
-static bool
-is_one_of_ranks(const struct bundle *b, const char *folder)
-{
-    bool others = false;
-    for (size_t i = 0; i < b->n; i++)
-        others = others || (strstr(b->file[i].name, "p_rank_") == b->file[i].name + 1 && strchr(b->file[i].name, '/')
-            && !str_begins(b->file[i].name, folder));
-    return others && strstr(folder, "p_rank_") == folder + 1;       /* mp_rank_00, tp_rank_00_pp_rank_000 */
-}
-
 /* Opens the model in an archive, or the one that --root names. */
 static bool
 open_archive(struct model *m, const char *path, const struct model_options *options, struct err *err)
 {
-    enum bundle_kind kind = m->how.root ? bundle_kind(&m->inputs.bundle, m->how.root) : BUNDLE_NONE;
+    const struct bundle *b = &m->inputs.bundle;
+    enum bundle_kind kind = m->how.root ? bundle_kind(b, m->how.root) : BUNDLE_NONE;
     if (kind == BUNDLE_NONE)
         return open_directory(m, path, options, err);
-    if (is_one_of_ranks(&m->inputs.bundle, m->how.root))
-        return err_set(err, ERR_UNSUPPORTED, "%s has the slices of one rank of a parallel model, which are not joined: export the model "
-            "with its own program first", m->how.root);
+    if (!archived_check_folder(b, m->how.root, err))
+        return false;
     char *inner = folder_path(path, strlen(path), m->how.root, err);
     m->how.root = NULL;
     bool ok = inner != NULL;
@@ -490,20 +475,6 @@ open_archive(struct model *m, const char *path, const struct model_options *opti
         ok = keep_folder(m, inner, folder_len(inner), err) && open_file(m, inner, false, err) && add_configs(m, inner, options, err);
     free(inner);
     return ok;
-}
-
-/* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */
-static bool
-is_like_stored(const char *path)
-{
-    static const char *const endings[] = { ".safetensors", ".gguf", ".npz", ".npy", ".pt", ".pth", ".bin", ".ckpt", ".json" };
-    const char *slash = strchr(path, '/');
-    if (!slash || slash == path || slash[1] == '\0' || strchr(slash + 1, '/') || strchr(path, ':') || *path == '.' || *path == '~')
-        return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (str_ends(path, endings[i]))
-            return false;
-    return true;
 }
 
 bool
@@ -525,17 +496,17 @@ tell_slash(const struct model *m, const char *path, struct err *err)
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
-    const char *path = operand;
-    if (operand && strcmp(operand, "-") == 0)
-        path = NULL;
+    const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
     bool stored = path && !options->fetch && store_named(path);
     struct str found = { 0 }, name = { 0 };
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
         .how = { .limits = options->limits, .root = options->root,
-            .no_verify = options->no_verify, .state = options->state, .hf = options->hf, .allowed = options->allowed, .nallowed = options->nallowed }, .strict = options->strict,
-        .no_spool = options->no_spool, .twice = options->twice, .meter = options->meter, .inputs.fetch = options->fetch };
+            .no_verify = options->no_verify, .state = options->state, .hf = options->hf, .allowed = options->allowed,
+            .nallowed = options->nallowed },
+        .strict = options->strict, .no_spool = options->no_spool, .twice = options->twice, .meter = options->meter,
+        .inputs.fetch = options->fetch };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, err));
@@ -546,9 +517,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     bool there = ok && path && !options->fetch && stat(path, &st) == 0, absent = ok && path && !options->fetch && !there;
     if (absent && !err_absent(errno))
         ok = err_sys(err, ERR_OPEN, errno, "%s", "");
-    else if (absent && !stored && is_like_stored(path))
-        ok = err_set(err, ERR_OPEN, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
-            m->name, m->name);
+    else if (absent && !stored && store_is_like(path))
+        ok = err_set(err, ERR_OPEN, "no such file or directory; a model in a local store is hf:%s or ollama:%s", m->name, m->name);
     else if (there && (S_ISDIR(st.st_mode) || m->inputs.bundle.path))
         ok = open_directory(m, path, options, err);
     else if (ok && options->fetch && model_is_fetched_directory(path))
@@ -556,7 +526,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else if (ok && !open_file(m, path, !stored, err))
         ok = path && !options->fetch && find_archive(m, path, err) && open_archive(m, path, options, err);
     else
-        ok = ok && add_configs(m, path, options, err) && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
+        ok = ok && add_configs(m, path, options, err)
+            && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     ok = ok && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
     if (!ok && options->fetch && path && !model_is_fetched_directory(path))
         tell_slash(m, path, err);

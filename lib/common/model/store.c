@@ -36,6 +36,19 @@ store_named(const char *operand)
 }
 
 bool
+store_is_like(const char *path)
+{
+    static const char *const endings[] = { ".safetensors", ".gguf", ".npz", ".npy", ".pt", ".pth", ".bin", ".ckpt", ".json" };
+    const char *slash = strchr(path, '/');
+    if (!slash || slash == path || slash[1] == '\0' || strchr(slash + 1, '/') || strchr(path, ':') || *path == '.' || *path == '~')
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(path, endings[i]))
+            return false;
+    return true;
+}
+
+bool
 store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog, struct err *err)
 {
     const struct store *store = store_of(operand);

@@ -18,6 +18,9 @@
 /* Returns true if an operand names a model in a store. */
 bool store_named(const char *operand);
 
+/* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */
+bool store_is_like(const char *path);
+
 /* Appends the path of the model that the operand names: a file or a model directory. Other files that belong to the model
  * are noted in the catalog; the store's own files that were read are added to `inputs`. Fails with ERR_USAGE for an invalid
  * name; with ERR_OPEN if the store has no such model (the text gives the path and the command that downloads it); with
