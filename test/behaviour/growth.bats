@@ -49,7 +49,7 @@ grow() {
     grow dots unknown-codes comfy-layers experts
 }
 
-@test "checkpoints: many chunks in many files, opened in less time than Python needs to write them" {
+@test "checkpoints: many chunks in many files, opened in at most twice the time that Python needs to write them" {
     grow chunks
     seconds() { python3 -c '
 import resource, subprocess, sys
@@ -59,8 +59,8 @@ print(round(1000 * (u.ru_utime + u.ru_stime)))' "$@"; }
     made=$(seconds python3 "$helpers/dcp" many 400 64)
     for i in 1 2 3; do
         opened=$(seconds amn-convert -q --to safetensors --size many)
-        [ "$opened" -gt "$made" ] || return 0
+        [ "$opened" -gt $((2 * made)) ] || return 0
     done
-    echo "$opened ms, expected at most $made"
+    echo "$opened ms, expected at most $((2 * made))"
     return 1
 }
