@@ -52,6 +52,39 @@ whole() {
     cmp d/config.json e/config.json
 }
 
+@test "files of the model beside a checkpoint are copied, those of the training job are not" {
+    cp -r "$cases/dcp-fsdp2/input" c
+    mkdir c/additional_chat_templates c/optimizer_0
+    echo '{"model_type": "unheard"}' >c/config.json
+    of_model='chat_template.jinja generation_config.json modeling_unheard.py tokenizer.json tokenizer_config.json'
+    of_job='latest zero_to_fp32.py random_states_0.pkl trainer_state.json run.yaml scheduler.bin'
+    for name in $of_model $of_job additional_chat_templates/a.jinja; do
+        echo '{}' >"c/$name"
+    done
+    # too large to be copied, but no reason to say so
+    truncate -s 300M c/events.out
+    try 0 amn-convert -o d/ c
+    (cd d && find . -type f | sed 's|^./||' | sort) >there
+    { printf '%s\n' $of_model config.json model.safetensors additional_chat_templates/a.jinja; } | sort | diff - there
+    grep -qF 'files of the training job, 8 in all (the first is __0_0.distcp)' err
+    ! grep -qF '256 MiB' err
+    try 0 amn-convert -q -o q/ c
+    [ ! -s err ]
+    # a directory inside of the checkpoint is of the model as a whole
+    mkdir c/huggingface
+    mv c/config.json c/run.yaml c/huggingface
+    try 0 amn-convert -o e/ c
+    [ "$(ls e)" = "config.json
+model.safetensors
+run.yaml" ]
+    # without a checkpoint nothing is left
+    mkdir m
+    cp "$fx/good-plain.safetensors" m/model.safetensors
+    echo '{}' >m/latest
+    try 0 amn-convert -q -o f/ m
+    [ -e f/latest ]
+}
+
 @test "--state and --root choose, and are refused where they have no effect" {
     in=$cases/dcp-fsdp2/input
     all=$(amn-parse --state all "$in" | wc -l)

@@ -59,12 +59,23 @@ hf_folder_usual(size_t i)
 {
     static const char *const more[] = { HF_MODULE_LIST, "config_sentence_transformers.json", "sentence_bert_config.json",
         "special_tokens_map.json", "vocab.txt", "preprocessor_config.json", "processor_config.json",
+        "video_preprocessor_config.json",
         "hf_quant_config.json", "quantization_config.json", "quantize_config.json", "quant_config.json" };
     if (i < HF_FILES - 1)
         return names[HF_CONFIG + 1 + i];
     if (i - (HF_FILES - 1) < sizeof more / sizeof *more)
         return more[i - (HF_FILES - 1)];
     return NULL;
+}
+
+bool
+hf_folder_is_usual(const char *name)
+{
+    const char *usual;
+    for (size_t i = 0; (usual = hf_folder_usual(i)) != NULL; i++)
+        if (strcmp(name, usual) == 0)
+            return true;
+    return str_ends(name, ".py") && strcmp(name, "zero_to_fp32.py") != 0;       /* DeepSpeed puts that one into every checkpoint */
 }
 
 /* Adds the folder that the next value, a path, names. */

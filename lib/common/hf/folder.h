@@ -76,6 +76,10 @@ bool hf_folder_is_copied(const char *name, bool quantization);
 /* Returns the i-th usual name of a file to copy from a directory that cannot be listed; NULL after the last. */
 const char *hf_folder_usual(size_t i);
 
+/* Returns true if a file with this name belongs to a model, also among files of another kind: it has one of the usual names, or is
+ * code of the model. */
+bool hf_folder_is_usual(const char *name);
+
 /* Returns true for the files of a tokenizer, which belong together: vocabulary, configuration and templates. `name` is that in the
  * model directory, with the directory of the named templates. */
 bool hf_folder_is_tokenizer(const char *name);

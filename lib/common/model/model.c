@@ -401,6 +401,7 @@ open_checkpoint(struct model *m, const char *dir, const struct model_options *op
     char *folder = s->folder ? folder_path(dir, strlen(dir), s->folder, err) : checkpoint_folder(&m->inputs, dir, err), *path = NULL;
     if (folder)
         path = folder_path(folder, strlen(folder), "config.json", err);
+    m->trained = folder && strcmp(folder, dir) == 0 && sharded_is_trained(s);
     ok = path && catalog_seal(m->catalog, err) && keep_folder(m, folder, strlen(folder), err) && add_configs(m, path, options, err);
     if (ok && s->quantization.len != 0 && (!options->config || strcmp(options->config, "none") != 0))
         ok = configs_add_quantization(m->catalog, &s->quantization, err);

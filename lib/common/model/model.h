@@ -23,6 +23,7 @@ struct model {
     bool no_spool;              /* fail rather than spool to a temporary file */
     const char *twice;          /* see source_forbid_spool() */
     struct meter *meter;        /* progress of the job; borrowed, or NULL */
+    bool trained;               /* the folder also has files of a training job, which are not the model's */
     struct sharded *sharded;    /* the checkpoint of a training job that the directory holds, whose files are in src, followed by the
                                  * one with its tensors; owned, or NULL */
 };

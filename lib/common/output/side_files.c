@@ -85,6 +85,13 @@ copy_file(const struct side_files *f, const char *name, struct err *err)
 
 /* --- selection */
 
+/* Returns true for a file of the training job that left a checkpoint in the model's directory. */
+static bool
+is_of_job(const struct side_files *f, const char *folder, const char *name)
+{
+    return folder == f->model->folder && f->model->trained && !strchr(name, '/') && !hf_folder_is_usual(name);
+}
+
 /* Lists a file to copy. Opens it once, so that a file that cannot be read is an error before any work is done. */
 static bool
 find_entry(struct side_files *f, const char *folder, const char *name, struct err *err)
@@ -95,9 +102,12 @@ find_entry(struct side_files *f, const char *folder, const char *name, struct er
     char shown[STR_SHOWN];
     char *path = folder_path(folder, strlen(folder), name, err);
     bool there = path && stat(path, &st) == 0, ok = path != NULL;
-    if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIDE_FILE_MAX)
+    bool is_folder = there && S_ISDIR(st.st_mode);
+    if (ok && !is_folder && is_of_job(f, folder, name))
+        ok = names_add(&f->left, name, strlen(name), err);
+    else if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIDE_FILE_MAX)
         catalog_note(m->catalog, "%s is not copied: larger than 256 MiB", str_shown(shown, name, strlen(name)));
-    else if (ok && !(there && S_ISDIR(st.st_mode)))
+    else if (ok && !is_folder)
         ok = source_open(&src, path, false, &m->inputs, err) && names_add(&f->names, name, strlen(name), err);
     source_close(src);
     free(path);
@@ -212,12 +222,17 @@ bool
 side_files_find(struct side_files *f, struct err *err)
 {
     const char *folder = f->model->folder, *tokenizer = f->tokenizer;
+    char shown[STR_SHOWN];
     bool ok = true;
     if (!f->texts && folder)
         ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err)
             && find_modules(f, err);
     ok = ok && (!tokenizer || (find_in(f, tokenizer, "", err) && find_in(f, tokenizer, TEMPLATES, err)));
     names_sort(&f->names);
+    names_sort(&f->left);
+    if (ok && f->left.n != 0)
+        catalog_tell(f->model->catalog, "not copied: files of the training job, %zu in all (the first is %s)", f->left.n,
+            str_shown(shown, f->left.name[0], strlen(f->left.name[0])));
     return ok;
 }
 
@@ -319,4 +334,5 @@ void
 side_files_clear(struct side_files *f)
 {
     names_clear(&f->names);
+    names_clear(&f->left);
 }

@@ -1,8 +1,8 @@
 /* side_files: the files of a model directory besides its weights. The config.json of the model's catalog, without the quantization
  * members if weights are dequantized, and with the members of `quantization` if weights are quantized. Then either the files given
  * as texts and no others, or, if the input is a directory, copies of its other files, such as tokenizer, generation config and
- * code, except weights and quantizer configs. Of its subdirectories, additional_chat_templates and those that modules.json names are copied. A tokenizer from
- * another directory replaces all files of the input's. */
+ * code, except weights, quantizer configs and the files of a training job. Of its subdirectories, additional_chat_templates and
+ * those that modules.json names are copied. A tokenizer from another directory replaces all files of the input's. */
 #ifndef OUTPUT_SIDE_FILES_H
 #define OUTPUT_SIDE_FILES_H
 
@@ -24,6 +24,7 @@ struct side_files {
     const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL */
     const struct texts *texts;  /* all other side files of the directory; NULL: the input's */
     struct names names;         /* files to copy; owned */
+    struct names left;          /* files of a training job, which are not copied; owned */
 };
 
 /* Lists the files to copy and adds them to the inputs of the model. An existing file that cannot be read, such as a dangling

@@ -214,6 +214,12 @@ sharded_kind(const struct sharded *s)
 }
 
 bool
+sharded_is_trained(const struct sharded *s)
+{
+    return s->format != &sharded_layered;
+}
+
+bool
 sharded_has_hf_names(const struct sharded *s)
 {
     return s->how->hf && s->format->hf;

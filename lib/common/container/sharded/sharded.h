@@ -50,6 +50,9 @@ char *sharded_of_file(const char *path);
 
 void sharded_free(struct sharded *s);              /* NULL is allowed */
 
+/* Returns true if a training job wrote the directory, and not a program that hands models out. */
+bool sharded_is_trained(const struct sharded *s);
+
 /* Returns true if the tensors have the names of Hugging Face because the options ask for them. */
 bool sharded_has_hf_names(const struct sharded *s);
 
