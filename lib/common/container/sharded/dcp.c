@@ -347,10 +347,10 @@ read_metadata(struct dcp *d, struct source *src)
         return err_in_file(d->err, d->file);
     if (first != 0x80)
         return dcp_bad(d, "not a pickle, as torch.distributed.checkpoint writes it");
-    bool ok = run_metadata(d, src) && read_keys(d) && begin_second(d) && run_metadata(d, src);
+    bool ok = run_metadata(d, src) && read_keys(d) && begin_second(d) && run_metadata(d, src) && source_unchanged(src, d->err);
     for (size_t i = 0; ok && i < d->nkeys; i++)
         if (d->key[i].selected && d->key[i].placed == DCP_NOWHERE)
-            ok = dcp_bad(d, "the file has changed");
+            ok = dcp_bad(d, "a tensor is described once and not again");
     torch_file_clear(&d->f);
     return ok;
 }

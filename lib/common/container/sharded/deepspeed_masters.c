@@ -153,6 +153,9 @@ read_optim(struct deepspeed *d, struct optim *o)
     const struct pickle_value *zero = object_item(k, o->state, "zero_stage"), *groups = object_item(k, o->state, list);
     if ((zero && !object_count(zero, &stage)) || (stage == 3) != (d->stage == 3))
         return ds_bad(d, o->file, "its zero_stage contradicts the model states");
+    if (d->nvectors != 0 && stage != d->zero_stage)
+        return ds_bad(d, o->file, "its zero_stage is not that of rank 0");
+    d->zero_stage = stage;
     if (!groups && stage < 3)
         return err_set(d->err, ERR_UNSUPPORTED, "--state master: the optimizer states have no 32-bit groups of parameters (%s)", list);
     if (partition_count(o) != d->world && (d->stage != 3 || partition_count(o) != 0))
@@ -164,43 +167,59 @@ read_optim(struct deepspeed *d, struct optim *o)
 
 /* --- places */
 
-/* Returns the padding after parameter i of a group. */
-static uint64_t
-padding(const struct deepspeed *d, const struct optim *o, uint32_t group, uint64_t i)
+/* Steps through lists of numbers, one list for each group. */
+struct paddings {
+    const struct pickle *k;
+    const struct pickle_value *groups, *group;  /* NULL: none */
+    struct pickle_walk at_group, at;
+};
+
+static bool
+is_list(const struct pickle_value *v)
 {
-    const struct pickle_value *v = object_item(o->f.pickle, o->state, "param_alignment_paddings");
-    struct pickle_walk walk;
+    return v && (v->kind == PICKLE_LIST || v->kind == PICKLE_TUPLE);
+}
+
+static void
+next_group(struct paddings *p)
+{
+    struct pickle_value *key, *group;
+    p->group = NULL;
+    p->at = (struct pickle_walk){ 0 };
+    if (is_list(p->groups) && pickle_next(p->k, p->groups, &p->at_group, &key, &group) && is_list(group))
+        p->group = group;
+}
+
+/* Returns the padding after the next parameter of the group. */
+static uint64_t
+next_padding(struct paddings *p)
+{
     struct pickle_value *key, *item;
     uint64_t n = 0;
-    (void)d;
-    for (unsigned depth = 0; depth < 2 && v; depth++) {
-        uint64_t want = depth == 0 ? group : i, at = 0;
-        walk = (struct pickle_walk){ 0 };
-        if (v->kind != PICKLE_LIST && v->kind != PICKLE_TUPLE)
-            return 0;
-        const struct pickle_value *found = NULL;
-        while (!found && pickle_next(o->f.pickle, v, &walk, &key, &item))
-            if (at++ == want)
-                found = item;
-        v = found;
-    }
-    if (v)
-        object_count(v, &n);
+    if (p->group && pickle_next(p->k, p->group, &p->at, &key, &item))
+        object_count(item, &n);
     return n;
 }
 
-/* Places the parameters of all groups one after the other; sets end[] of each group. */
+/* Places the parameters of all groups one after the other, as the optimizer states of a rank say; sets end[] of each group. Another
+ * rank after the first one must say the same. */
 static bool
-place_groups(struct deepspeed *d, const struct optim *o, uint64_t *end)
+place_groups(struct deepspeed *d, const struct optim *o, bool first, uint64_t *end)
 {
-    uint64_t in_group = 0;
+    struct paddings p = { .k = o->f.pickle, .groups = object_item(o->f.pickle, o->state, "param_alignment_paddings") };
+    uint64_t at = 0;
     for (size_t i = 0; i < d->params.n; i++) {
-        struct ds_param *p = &d->param[i];
-        if (i == 0 || p->group != p[-1].group)
-            in_group = 0;
-        p->at = end[p->group];
-        if (!num_add(&end[p->group], p->at, p->numel) || !num_add(&end[p->group], end[p->group], padding(d, o, p->group, in_group++)))
+        struct ds_param *param = &d->param[i];
+        if (i == 0 || param->group != param[-1].group) {
+            next_group(&p);
+            at = 0;
+        }
+        if (!first && param->at != at)
+            return ds_bad(d, o->file, "its param_alignment_paddings are not those of rank 0");
+        param->at = at;
+        if (!num_add(&at, at, param->numel) || !num_add(&at, at, next_padding(&p)))
             return ds_bad(d, d->states_file, "param_shapes has shapes whose sizes overflow");
+        end[param->group] = at;
     }
     return true;
 }
@@ -301,9 +320,7 @@ read_ranks(struct deepspeed *d, const struct names *files, uint64_t *end, uint64
         struct optim o = { 0 };
         d->first[r] = d->nvectors;
         ok = open_rank(d, &o, files->name[r]);
-        if (ok && d->stage != 3 && r == 0)
-            ok = place_groups(d, &o, end);
-        ok = ok && (d->stage == 3 || check_rank(d, &o, d->first[r], base));
+        ok = ok && (d->stage == 3 || (place_groups(d, &o, r == 0, end) && check_rank(d, &o, d->first[r], base)));
         torch_file_clear(&o.f);
     }
     d->first[d->world] = d->nvectors;

@@ -38,6 +38,7 @@ struct deepspeed {
     uint32_t states_file;
     unsigned stage;             /* 0: no optimizer states are read */
     uint64_t world;             /* ranks */
+    uint64_t zero_stage;        /* as the optimizer states of rank 0 say */
     struct ds_names module, buffers, shared, frozen, fragments, params;
     struct ds_param *param;     /* one for each of params; owned */
     uint32_t ngroups;
