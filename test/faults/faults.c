@@ -1,7 +1,8 @@
 /* faults: a library to preload that makes one call of a tool fail, for test/faults/run. GNU libc on Linux.
  *
  *     AMN_FAULT=CALLS:N:WHAT      fails the Nth call of this class; N+ fails it and all later ones. WHAT is the name of
- *                                 an errno, or "short": a read or write of one byte, direct of one sector.
+ *                                 an errno, or "short": a read or write of one byte, direct of one sector; "KILL": the
+ *                                 process is killed in its place; "torn": short, and the next call of the class is its end.
  *     AMN_FAULT_COUNTS=FILE       writes the number of calls of each class to FILE at exit, one line for each class.
  *
  * Only calls from main to exit are counted, not the calls of the loader and the start of libc. Allocations of libarchive itself
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,7 +43,10 @@ static const char *const names[CALLS] = {
     [LOCK] = "lock",
 };
 
+enum { KILLS = -1, TEARS = -2 };
+
 static const struct { const char *name; int sys; } whats[] = {
+    { "KILL", KILLS },      { "torn", TEARS },
     { "short", 0 },         { "EINTR", EINTR },   { "EIO", EIO },       { "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM },
     { "ENOSPC", ENOSPC },   { "EDQUOT", EDQUOT }, { "EACCES", EACCES }, { "EPERM", EPERM },   { "EMFILE", EMFILE },
     { "EOPNOTSUPP", EOPNOTSUPP }, { "EPIPE", EPIPE }, { "EROFS", EROFS }, { "ENOSYS", ENOSYS }, { "EINVAL", EINVAL },
@@ -52,7 +57,7 @@ static struct {
     int calls;                  /* -1: no fault */
     unsigned long nth;
     bool onwards;
-    int sys;                    /* 0: short */
+    int sys;                    /* 0: short; KILLS, TEARS */
 } fault = { .calls = -1 };
 
 static atomic_ulong count[CALLS];
@@ -65,6 +70,8 @@ struck(enum calls c)
     if (!atomic_load(&working))
         return false;
     unsigned long n = atomic_fetch_add(&count[c], 1) + 1;
+    if ((int)c == fault.calls && fault.sys < 0 && n == fault.nth + (fault.sys == TEARS))
+        kill(getpid(), SIGKILL);
     return (int)c == fault.calls && (n == fault.nth || (fault.onwards && n > fault.nth));
 }
 
@@ -83,10 +90,10 @@ fails_or_cuts(enum calls c, size_t *n)
 {
     if (!struck(c))
         return false;
-    if (fault.sys == 0 && *n > 1)
+    if (fault.sys <= 0 && *n > 1)
         *n = 1;
     errno = fault.sys;
-    return fault.sys != 0;
+    return fault.sys > 0;
 }
 
 /* Returns libc's function of this name. */

@@ -12,6 +12,7 @@
 #include "base/folder.h"
 #include "base/num.h"
 #include "base/signals.h"
+#include "output/outputs.h"
 #include "sink/sink.h"
 
 /* Layout of FILE.amn-undo: magic, offset of the bytes, their number, size of the file, the bytes. */
@@ -83,20 +84,26 @@ undo_path(const char *path, struct err *err)
 
 /* --- undo */
 
-/* Keeps the old bytes beside the file. The undo file has its name only once it is complete and on disk. */
+/* Keeps the old bytes beside the file, after removing what a killed job left of such a file. The undo file has its name only once
+ * it is complete and on disk. */
 static bool
-keep(const char *undo, const struct old_bytes *old, struct err *err)
+keep(const char *undo, const struct old_bytes *old, const struct inputs *inputs, struct err *err)
 {
     const struct sink_options options = { .path = undo, .direct = SINK_DIRECT_NEVER, .sync = true, .no_clobber = true };
+    struct outputs outputs = { .inputs = inputs };
     struct sink *sink = NULL;
     uint8_t head[UNDO_HEAD];
     memcpy(head, magic, MAGIC);
     store_le64(head + MAGIC, old->at);
     store_le64(head + MAGIC + 8, old->n);
     store_le64(head + MAGIC + 16, old->size);
-    bool ok = sink_open(&sink, &options, err) && sink_expect(sink, UNDO_HEAD + old->n, err) && sink_write(sink, head, UNDO_HEAD, err)
-        && sink_write(sink, old->p, (size_t)old->n, err) && sink_commit(sink, err);
+    bool ok = outputs_add(&outputs, undo, err);
+    if (ok)
+        outputs_sweep(&outputs);
+    ok = ok && outputs_open(&outputs, &sink, &options, err) && sink_expect(sink, UNDO_HEAD + old->n, err)
+        && sink_write(sink, head, UNDO_HEAD, err) && sink_write(sink, old->p, (size_t)old->n, err) && outputs_commit(&outputs, sink, err);
     sink_close(sink);
+    outputs_clear(&outputs);
     return ok;
 }
 
@@ -238,11 +245,11 @@ find_change(struct old_bytes *old, const struct str *head)
 
 /* Replaces the bytes, with the old ones beside the file meanwhile. A signal waits. */
 static bool
-replace(int fd, const char *path, struct old_bytes *old, const struct str *head, struct err *err)
+replace(int fd, const char *path, struct old_bytes *old, const struct str *head, const struct inputs *inputs, struct err *err)
 {
     char *kept = undo_path(path, err);
     sigset_t signals;
-    if (!kept || !keep(kept, old, err)) {
+    if (!kept || !keep(kept, old, inputs, err)) {
         free(kept);
         return false;
     }
@@ -278,7 +285,7 @@ in_place_write(uint64_t *changed, const char *path, const struct model *model, c
     ok = ok && source_read(model->src[0], 0, old.p, head.len, err);
     if (ok)
         find_change(&old, &head);
-    ok = ok && (old.n == 0 || replace(fd, path, &old, &head, err));
+    ok = ok && (old.n == 0 || replace(fd, path, &old, &head, &model->inputs, err));
     if (ok)
         *changed = old.n;
     if (fd >= 0)
