@@ -162,9 +162,9 @@ member() {
     there_and_back qwen3
     try 69 amn-convert --to hf -o x/ qwen3
     grep -q 'reads GGUF files, but the input is safetensors' err
-    amn-convert -q --gguf-kv general.architecture=clip -o clip.gguf qwen3.gguf
-    try 69 amn-convert --to hf -o x/ clip.gguf
-    grep -q "architecture 'clip'.*known: .*llama.*qwen3" err
+    amn-convert -q --gguf-kv general.architecture=qwen33 -o near.gguf qwen3.gguf
+    try 69 amn-convert --to hf -o x/ near.gguf
+    grep -q "architecture 'qwen33'; did you mean .*qwen3.*; --family FILE .*amn list families" err
     amn-convert -q --gguf-unset general.architecture -o none.gguf qwen3.gguf
     try 69 amn-convert --to hf -o x/ none.gguf
     amn-convert -q --gguf-kv tokenizer.ggml.pre=poro-chat -o pre.gguf qwen3.gguf

@@ -118,6 +118,8 @@ PYTHON
 @test "names: twice, without a family, of another model" {
     edit sdxl out.2.bias=F16:4:0
     refuses 65 'tensor out.2.bias: the file has it with the prefix model.diffusion_model., too'
+    edit flux model.diffusion_model.img_in.weight=F16:4:0
+    refuses 65 'tensor img_in.weight: the file has it with the prefix model.diffusion_model., too'
     edit hidream -caption_projection.0.linear.weight
     refuses 69 'the nearest is hidream, which has a tensor caption_projection.0.linear.weight'
     edit flux 's/^/net2./'
@@ -236,6 +238,10 @@ PYTHON
     try 0 amn-dequantize -q -o d/ m.gguf
     try 0 amn-dequantize -q -o file.safetensors m.gguf
     cmp file.safetensors d/model.safetensors
+    edit wan
+    try 0 amn-forget -qf --scheme q8_0 -o m.gguf m.safetensors
+    try 0 amn-convert -q --to hf -o hf/ m.gguf
+    [ "$(shapes hf/model.safetensors)" = "$(shapes m.safetensors)" ]
 }
 
 @test "the five commands of the manual's section IMAGE AND VIDEO MODELS" {

@@ -92,7 +92,7 @@ check_input(const struct job *job, bool gguf, struct err *err)
 }
 
 /* Sets job->to_hf for a GGUF model. A directory of an image model keeps the names, which are those of its checkpoint, and so does a
- * file that declares no architecture. */
+ * file that declares no architecture, except with --to hf. */
 static bool
 find_way(struct job *job, struct err *err)
 {
@@ -102,7 +102,7 @@ find_way(struct job *job, struct err *err)
         return true;
     bool declared = catalog_meta_find(job->model.catalog, "general.architecture") != NULL;
     bool ok = !declared || image_open(&image, job->model.catalog, NULL, &(struct image_options){ 0 }, err);
-    job->to_hf = cmd->to_hf || (!image.family && declared);
+    job->to_hf = !image.family && (cmd->to_hf || declared);
     if (!job->to_hf && !declared && cmd->instead == COMMAND_OUTPUT)
         cli_say(&cmd->cli, job->model.name, "the file has no general.architecture, so the tensors keep their names");
     image_clear(&image);

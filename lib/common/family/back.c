@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/nearest.h"
 #include "base/push.h"
 #include "family/back_keys.h"
@@ -14,36 +15,35 @@
 
 /* --- the family */
 
-/* Appends ", " and the known architectures. */
-static void
-list_archs(struct str *out)
+/* Adds the architectures of language models. */
+static bool
+add_archs(struct names *known, struct err *err)
 {
     const struct family_text_file *file;
     for (size_t i = 0; (file = family_builtin_at(i)) != NULL; i++) {
-        const char *text = file->text, *line = text[0] ? strstr(text, "\narch") : NULL;
-        size_t skip = line ? strspn(line + 5, " \t") : 0, n = line ? strcspn(line + 5 + skip, " \t\r\n#") : 0;
-        const char *arch = "";
-        if (line)
-            arch = line + 5 + skip;
-        const char *again = NULL;
-        if (n != 0 && out->p)
-            again = memmem(out->p, out->len, arch, n);
-        if (n == 0 || (again && (again[n] == ',' || again[n] == '\0') && (again == out->p || again[-1] == ' ')))
-            continue;
-        str_text(out, out->len != 0 ? ", " : "");
-        str_add(out, arch, n);
+        const char *line = file->kind == FAMILY_LANGUAGE ? strstr(file->text, "\narch ") : NULL;
+        const char *arch = line ? line + 6 + strspn(line + 6, " \t") : "";
+        size_t n = strcspn(arch, " \t\r\n#");
+        if (n != 0 && !names_add(known, arch, n, err))
+            return false;
     }
+    return true;
 }
 
 static bool
 unknown_arch(const struct hf_string *arch, struct err *err)
 {
-    struct str known = { 0 };
+    struct names known = { 0 };
+    struct str hint = { 0 };
     char shown[STR_SHOWN];
-    list_archs(&known);
-    err_set(err, ERR_UNSUPPORTED, "no family for architecture '%s'; --family FILE reads one, and --names gguf writes the tensors "
-        "under the names of the file (known: %s)", str_shown(shown, arch->p, arch->n), str_or(known.p, ""));
-    str_clear(&known);
+    str_shown(shown, arch->p, arch->n);
+    if (add_archs(&known, err)) {
+        nearest_hint(&hint, "", shown, (const char *const *)known.name, known.n);
+        err_set(err, ERR_UNSUPPORTED, "no family for architecture '%s'%s; --family FILE reads one, --names gguf writes the tensors under "
+            "the names of the file, and amn list families has the known ones", shown, hint.failed ? "" : str_or(hint.p, ""));
+    }
+    names_clear(&known);
+    str_clear(&hint);
     return false;
 }
 

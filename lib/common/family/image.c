@@ -242,18 +242,6 @@ check_adapter(const struct image_names *names, const struct family_image *image,
         "--adapter FILE");
 }
 
-static bool
-image_find(struct image_model *image, const struct model_family **found, struct model_family *const *all, size_t n,
-    const struct image_names *names, struct err *err)
-{
-    struct tensor hint;
-    if (n == 0 || !match_names(image, found, all, n, names, err))
-        return n == 0;
-    if (*found || !names->choice)
-        return true;
-    return check_adapter(names, all[0]->image, err) && (!find_hint(&hint, names, all[0]->image) || refuse_unknown(all, n, names, &hint, err));
-}
-
 /* Fails if the file has a tensor of the model twice, behind the prefix and without it. */
 static bool
 check_twice(const struct image_names *names, const struct family_prefix *prefix, struct err *err)
@@ -266,6 +254,19 @@ check_twice(const struct image_names *names, const struct family_prefix *prefix,
                 prefix->words.at[0]);
     }
     return true;
+}
+
+static bool
+image_find(struct image_model *image, const struct model_family **found, struct model_family *const *all, size_t n,
+    const struct image_names *names, struct err *err)
+{
+    struct tensor hint;
+    if (n == 0 || !match_names(image, found, all, n, names, err))
+        return n == 0;
+    if (*found || !names->choice)
+        return true;
+    return check_adapter(names, all[0]->image, err) && (!find_hint(&hint, names, all[0]->image)
+        || (check_twice(names, prefix_of(names, all[0]->image), err) && refuse_unknown(all, n, names, &hint, err)));
 }
 
 /* Takes the family that the user gave. */
