@@ -694,18 +694,25 @@ END
 @test "check-classes: what another converter has that the families lack" {
     mkdir c f
     echo 'TEXT_MODEL_MAP: dict[str, str] = {"AForCausalLM": "a", "BForCausalLM": "b"}' >c/__init__.py
+    echo 'MMPROJ_MODEL_MAP: dict[str, str] = {"AForCausalLM": "a"}' >>c/__init__.py
     printf 'family x\nclass CForCausalLM AForCausalLM # BForCausalLM\n' >f/x.family
+    # A tower of a class is no text family of it, nor is the text a tower.
+    printf 'family y\nkind  tower\nclass BForCausalLM\n' >f/y.family
     mkdir -p t/corpus && cp "$tests/check-classes" t/
     t/check-classes c --record f >out && false
     [ "$(cat out)" = "missing BForCausalLM b
 additional CForCausalLM x
-2 classes, 1 missing, 0 modules changed" ]
+missing tower AForCausalLM a
+additional tower BForCausalLM y
+2 text classes, 1 missing; 1 tower classes, 1 missing; 0 modules changed" ]
     echo >c/b.py
     echo "# changed" >>c/__init__.py
     t/check-classes c f >out && false
-    grep -q '^changed __init__ *$' out
+    grep -q '^changed __init__$' out
     grep -q '^new b$' out
     echo 'class BForCausalLM' >>f/x.family
-    t/check-classes c f --record >out
-    [ "$(tail -n 1 out)" = "2 classes, 0 missing, 0 modules changed" ]
+    t/check-classes c f --record >out && false
+    sed -i 's/^class B/class AForCausalLM B/' f/y.family
+    t/check-classes c f >out
+    [ "$(tail -n 1 out)" = "2 text classes, 0 missing; 1 tower classes, 0 missing; 0 modules changed" ]
 }

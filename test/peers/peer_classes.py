@@ -74,7 +74,7 @@ def rename(folder, old, new):
 
 def families():
     check = load_check("check-classes")
-    return check.built_in(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "families"))
+    return check.built_in(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "families"), "text")
 
 
 class Row(Case):
