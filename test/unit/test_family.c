@@ -70,7 +70,7 @@ static const struct {
     { "int(2.9)", "2" }, { "int(-2.9)", "-2" }, { "round(2.5)", "3" }, { "sqrt(16)", "4" }, { "pow(2, 10)", "1024" },
     { "log(1)", "0" }, { "twice", "16" }, { "rope.rope_type", "\"yarn\"" }, { "rope.no", "null" }, { "layers", "8" },
     { "main", "8" }, { "b", "1" }, { "class", "\"X\"" }, { "mtp", "true" }, { "has(\"no\")", "false" }, { "dim(\"no\", 1)",
-        "null" },
+        "null" }, { "mean(\"no\")", "null" },
     { "1 + 1 == 2 && 3 > 2", "true" }, { "1e-2", "0.01" }, { "wide.deep.x", "1" }, { "none[0]", "null" }, { "1 - 2 - 3", "-4" },
 };
 
@@ -154,6 +154,8 @@ static const struct {
     { "tensor a b order 0 2 3 : 0 0", "t:5: found '0', expected a permutation" },
     { "tensor a b order 0 2 3 : 0", "found 1 numbers after ':', expected 2" },
     { "tensor a b order 0 2 3", "expected ':'" },
+    { "tensor a b by \"c\" | f32", "t:5: found 'by', expected it as the last verb of a row without {x} and with one part" },
+    { "tensor a.{x} b by \"c\"", "expected it as the last verb of a row without {x}" },
     { "tensor a b view 0 * *", "expected only one '*'" },
     { "include _none", "t:5: found '_none', expected the name of a fragment that exists" },
     { "include none", "expected the name of a fragment, which begins with '_'" },

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
-#include "family/back_priv.h"
+#include "family/product.h"
 
 enum { NONE = UINT32_MAX, GROUP_ROWS = 64 };
 
@@ -120,13 +120,14 @@ back_rows_number_of(const struct back_work *w, const struct family_source *tenso
     return (size_t)(tensor - family_sources_at(w->tensors, 0));
 }
 
-/* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
+/* Returns true if a tensor is of blocks that a row with a tag takes. Those of a stack are dequantized: no quantizer writes the experts
+ * one by one under the names of gpt-oss. */
 static bool
-is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept)
+is_kept(const struct back_work *w, const struct family_source *tensor, const struct family_row *row)
 {
     const struct weight *weight = tensor->chosen.decode;
-    return w->how->blocks && weight && weight->part[0]->dtype == DTYPE_MXFP4 && strcmp(kept, "mxfp4") == 0
-        && !weight->part[0]->layout;
+    return w->how->blocks && weight && weight->part[0]->dtype == DTYPE_MXFP4 && strcmp(row->kept, "mxfp4") == 0
+        && !row->stacks && !weight->part[0]->layout;
 }
 
 /* The rows of a group that apply to a layer, and their tensors. */
@@ -156,7 +157,7 @@ back_rows_collect(bool *complete, struct back_set *set, struct back_work *w, uin
         if (!rows_output_name(&name, &n, w->scope, row, b, w->memory, err))
             return false;
         const struct family_source *tensor = family_sources_find(w->tensors, name, n);
-        *complete = tensor && !w->state[back_rows_number_of(w, tensor)].taken && (!row->kept || is_kept(w, tensor, row->kept));
+        *complete = tensor && !w->state[back_rows_number_of(w, tensor)].taken && (!row->kept || is_kept(w, tensor, row));
         set->row[set->n] = i;
         set->tensor[set->n++] = tensor;
     }
@@ -388,7 +389,7 @@ back_rows_choose(struct choice *choice, const struct family_tensors *how, struct
     bool ok = back_rows_begin(&w, choice, err);
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
         ok = back_rows_add_tensor(&w, i, err);
-    ok = ok && check_all(&w, err) && warn_towers(&w, err) && back_values_add(&w, err);
+    ok = ok && check_all(&w, err) && warn_towers(&w, err) && back_values_add(&w, err) && product_add_ones(&w, err);
     if (ok) {
         if (w.nout != 0)
             qsort(w.out, w.nout, sizeof *w.out, compare_names);

@@ -23,6 +23,7 @@ enum verb_kind {
     VERB_ADD, VERB_MUL,         /* C */
     VERB_NEGEXP,
     VERB_BLANK,                 /* zeros of this shape; backwards nothing */
+    VERB_BY,                    /* T: each element times the one of T at its place; backwards, T is ones */
     VERB_JOIN,                  /* N: members of a stack, N on the way back, are joined along dimension 0 */
     VERB_F32,
     VERB_F16,
@@ -59,6 +60,7 @@ struct family_row {
     bool alternates;            /* the parts are joined along dimension 1, which is then merged into dimension 0 */
     bool stacks;                /* hf has {x} */
     struct expr *joined;        /* the N of `join`, or NULL; owned by the family */
+    const struct expr *by;      /* the T of `by`, or NULL */
     bool layered;               /* hf has {b}, and gguf has it plain: applies to layers below `main` */
     bool bias;                  /* the second of the two rows of a `.*`: its output may be absent */
     const char *where;          /* "FILE:LINE" */

@@ -403,6 +403,21 @@ run_ones(struct function_call *c)
     return ok;
 }
 
+/* Gives the mean of the elements, summed as doubles. */
+static bool
+run_mean(struct function_call *c)
+{
+    double *x, sum = 0;
+    size_t n;
+    if (!read_elements(c, &x, &n, UINT64_MAX))
+        return false;
+    for (size_t i = 0; x && i < n; i++)
+        sum += x[i];
+    bool ok = !x || give_number(c, sum / (double)n);
+    free(x);
+    return ok;
+}
+
 static bool
 run_has_file(struct function_call *c)
 {
@@ -435,7 +450,7 @@ static const struct function_row {
     { "pow", 2, 2, run_pow }, { "probit", 1, 1, run_probit }, { "normal", 1, 1, run_normal }, { "len", 1, 1, run_len }, { "max", 1, 1, run_max }, { "index", 2, 2, run_index },
     { "list", 0, EXPR_ARGS, run_list }, { "has", 1, 1, run_has }, { "dim", 2, 2, run_dim }, { "rows", 1, 1, run_rows },
     { "count", 1, 1, run_count }, { "number", 1, 1, run_number }, { "value", 1, 2, run_value }, { "data", 1, 2, run_data },
-    { "ones", 1, 1, run_ones }, { "has_file", 1, 1, run_has_file }, { "token", 1, 1, run_token },
+    { "ones", 1, 1, run_ones }, { "mean", 1, 1, run_mean }, { "has_file", 1, 1, run_has_file }, { "token", 1, 1, run_token },
 };
 
 uint32_t

@@ -13,7 +13,7 @@ static const struct verb_row {
     [VERB_ORDER] = { "order", 3, FAMILY_VERB_ARGS, 1 }, [VERB_SWAP] = { "swap", 2, 2, 2 }, [VERB_PART] = { "part", 3, 3, 3 },
     [VERB_SKIP] = { "skip", 2, 2, 2 }, [VERB_CUT] = { "cut", 2, 2, 2 }, [VERB_PAIRS] = { "pairs", 1, 1, 1 }, [VERB_ADD] = { "add", 1, 1, 1 },
     [VERB_MUL] = { "mul", 1, 1, 1 }, [VERB_NEGEXP] = { "negexp", 0, 0, 0 }, [VERB_BLANK] = { "blank", 0, 0, 0 },
-    [VERB_JOIN] = { "join", 1, 1, 1 },
+    [VERB_BY] = { "by", 1, 1, 1 }, [VERB_JOIN] = { "join", 1, 1, 1 },
     [VERB_F32] = { "f32", 0, 0, 0 }, [VERB_F16] = { "f16", 0, 0, 0 }, [VERB_HALF] = { "half", 0, 0, 0 },
 };
 
@@ -226,6 +226,22 @@ find_join(struct family_reader *r, struct family_row *row)
     return true;
 }
 
+/* Sets row->by. A row with `by` has it as the last verb of its one part, and no members. */
+static bool
+find_by(struct family_reader *r, struct family_row *row)
+{
+    const struct row_part *part = &row->part[0];
+    const struct verb *last = part->n != 0 ? &part->verb[part->n - 1] : NULL;
+    bool any = false;
+    for (size_t i = 0; i < row->nparts; i++)
+        any = any || row_part_has(&row->part[i], VERB_BY);
+    if (any && (row->stacks || row->kept || row->nparts != 1 || last->kind != VERB_BY))
+        return family_expected(r, "by", 2, "it as the last verb of a row without {x} and with one part");
+    if (any)
+        row->by = last->arg[0];
+    return true;
+}
+
 static bool
 row_add_row(struct family_reader *r, struct family_row *row, const char *gguf, size_t n)
 {
@@ -236,7 +252,7 @@ row_add_row(struct family_reader *r, struct family_row *row, const char *gguf, s
     for (size_t i = 0; row->nparts > 1 && i < row->nparts; i++)
         if (!row_part_has(&row->part[i], VERB_PART))
             return family_expected(r, ";", 1, "the verb 'part', with its size, in each part of the row");
-    return find_join(r, row) && FAMILY_ADD(r, r->family->rows, *row);
+    return find_join(r, row) && find_by(r, row) && FAMILY_ADD(r, r->family->rows, *row);
 }
 
 /* Adds one of the two rows of a ".*". */

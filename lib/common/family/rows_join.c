@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "family/compose.h"
 #include "family/pattern.h"
-#include "family/rows_priv.h"
+#include "family/product.h"
 
 /* An output while its parts are made. */
 struct row_joint {
@@ -236,6 +236,8 @@ rows_join_finish(struct chosen *chosen, struct row_joint *j, struct err *err)
     if (j->row->joined && (rank == 0 || !num_mul(&dim[0], dim[0], j->out->nmembers)))
         return rows_fail(j->out->match.source, ERR_LIMIT, "too large, or no dimensions", err);
     const struct composed parts = { .part = j->part, .n = j->n, .period = j->row->alternates ? j->part[j->n - 1].end : 0 };
+    if (j->row->by)
+        return product_make(chosen, j->w, j->out, j->part, dim, rank, err);
     if (!compose_tensor(chosen, &parts, dim, rank, j->out->match.source, j->w->memory, err))
         return false;
     chosen->dtype = rows_join_type_of(j, rank);

@@ -5,7 +5,7 @@
 #include "catalog/tensor.h"
 #include "family/family.h"
 
-/* The tensors that has(), dim(), rows(), count(), number(), value(), data() and ones() ask about: after renames on the way to
+/* The tensors that has(), dim(), rows(), count(), number(), value(), data(), ones() and mean() ask about: after renames on the way to
  * GGUF; as the GGUF file has them on the way back. All are optional until set. */
 struct scope_tensors {
     void *of;

@@ -109,7 +109,7 @@ static bool
 run_vocab(struct family_reader *r, struct expr *when)
 {
     static const char *const kinds[] = { "spm", "phi3", "llama-json", "bpe", "wordpiece", "gemma4", "tiktoken", "ugm",
-        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat", "internlm", "none" };
+        "fairseq", "fairseq-mask", "unigram", "rwkv", "plamo", "plamo-chat", "internlm", "characters", "none" };
     (void)when;
     for (size_t i = 1; i < r->nwords; i++) {
         size_t k = 0;

@@ -321,7 +321,7 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
         return operate(v, verb, back, err);
     case VERB_BLANK:
         return blank(v, verb, err);
-    case VERB_JOIN:             /* of the whole row */
+    case VERB_JOIN: case VERB_BY:       /* of the whole row */
         break;
     case VERB_F32: case VERB_F16: case VERB_HALF:
         v->type = verb;
@@ -365,7 +365,7 @@ verbs_apply_to(struct verbs *v, const struct verb *verb, bool back, struct err *
     if (v->side == VERBS_WEIGHT)
         return verbs_apply(v, verb, back, err);
     switch (verb->kind) {
-    case VERB_ADD: case VERB_NEGEXP: case VERB_BLANK:
+    case VERB_ADD: case VERB_NEGEXP: case VERB_BLANK: case VERB_BY:
         return verbs_no_factor(v, verb, err);
     case VERB_MUL:
         return v->side == VERBS_COLUMNS || verbs_apply(v, verb, back, err);

@@ -35,6 +35,19 @@ gptoss(struct fp4_blocks *b, const struct weight *w)
     return true;
 }
 
+/* X.weight_packed [out, in/2]: sixteen bytes are a block, as in gpt-oss. */
+static bool
+packed_mxfp4(struct fp4_blocks *b, const struct weight *w, const struct fp4 *f)
+{
+    if (f->group != MXFP4_ELEMS || f->high_first || f->cols % MXFP4_ELEMS != 0 || w->shape.rank != 2)
+        return false;
+    b->dtype = DTYPE_MXFP4;
+    b->rank = 2;
+    for (uint32_t i = 0; i < 2; i++)
+        b->dim[i] = shape_dim(&w->shape, i);
+    return true;
+}
+
 bool
 fp4_blocks_of(struct fp4_blocks *b, const struct weight *w)
 {
@@ -45,5 +58,7 @@ fp4_blocks_of(struct fp4_blocks *b, const struct weight *w)
     b->scales = w->part[FP4_SCALE];
     if (strcmp(w->scheme->code, "mxfp4-gpt-oss") == 0)
         return gptoss(b, w);
+    if (strcmp(w->scheme->code, "mxfp4") == 0)
+        return packed_mxfp4(b, w, w->own);
     return nvfp4(b, w, w->own);
 }

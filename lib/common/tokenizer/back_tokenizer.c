@@ -78,6 +78,8 @@ back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct bac
     bool pieces = kinds[i].file != NULL;
     const char *class = kinds[i].class;
     enum back_kind kind = kinds[i].kind;
+    if (kind == BACK_BPE && !pieces && hf_string_is(&tokens->pre, "sarvam-moe"))
+        kind = BACK_GEMMA4;     /* a BPE over characters, which llama.cpp knows by this name only */
     if (kind == BACK_BPE && !pieces && !find_split(&split, tokens, options, err))
         return false;
     if (kind == BACK_GEMMA4 && !back_tokens_find_tags(tokens, err))

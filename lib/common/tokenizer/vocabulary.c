@@ -245,6 +245,7 @@ static const struct tokenizer_kind {
     { "phi3", fits_always, put_phi3 },
     { "llama-json", bpe_is_llama_json, put_llama_json },
     { "bpe", fits_bpe, put_bpe },
+    { "characters", bpe_is_llama_json, bpe_put },
     { "wordpiece", fits_wordpiece, put_wordpiece },
     { "gemma4", bpe_is_llama_json, put_gemma4 },
     { "tiktoken", fits_tiktoken, put_tiktoken },
