@@ -660,6 +660,20 @@ END
     done
 }
 
+@test "MXFP4 experts one by one become blocks, and come back as the values of the directory" {
+    "$helpers/hf-model" "$corpus/hf-text/kimi_k3-mxfp4" k3
+    try 0 amn-convert --to gguf -o out.gguf k3
+    [ "$(amn-parse out.gguf | jq -r 'select(.dtype == "MXFP4").name' | sort)" = "$(printf 'blk.%s.weight\n' \
+        {1,2}.ffn_{down,gate,up}_exps)" ]
+    try 0 amn-remember -q -o decoded/ k3
+    try 0 amn-convert -q --to hf -o back/ out.gguf
+    for t in 1.block_sparse_moe.experts.3.w1 2.block_sparse_moe.experts.0.w2; do
+        # The blocks of GGUF have no -0.
+        cmp <(amn-convert -q --to raw --tensor language_model.model.layers.$t.weight decoded | od -An -v -tx2 -w2 | sed 's/8000/0000/') \
+            <(amn-convert -q --to raw --tensor model.layers.$t.weight back | od -An -v -tx2 -w2)
+    done
+}
+
 @test "--family: a family file for an unknown class, its errors, and a draft of one" {
     model llama3
     try 0 amn-convert --to gguf -o built-in.gguf llama3
@@ -689,6 +703,23 @@ END
     sed -i 's/^class .*//' mine.family
     printf 'arch llama\n' >_mine.family
     refuses 65 malformed "expected the statement 'class'" llama3 --family mine.family
+}
+
+@test "by: two small tensors are one product in GGUF, and a product and ones on the way back" {
+    k3() { rm -rf k3 && "$helpers/hf-model" "$corpus/hf-text/kimi_k3" k3 "$@"; }
+    k3
+    try 0 amn-convert --to gguf --dtype f32 -o out.gguf k3
+    try 0 amn-convert -q --to hf -o back/ out.gguf
+    cmp <(amn-convert -q --to raw --tensor blk.1.ffn_res_score.weight out.gguf) \
+        <(amn-convert -q --to raw --tensor model.layers.1.mlp_res_proj.weight back)
+    [ "$(amn-convert -q --to raw --tensor model.layers.1.mlp_res_norm.weight back | od -An -f -v | tr -s ' \n' '\n' | sort -u)" = "
+1" ]
+    try 0 amn-convert --to gguf --dtype f32 -o again.gguf back
+    diff <(amn-parse --hash out.gguf | jq -c 'select(.name) | [.name, .sha256]') <(amn-parse --hash again.gguf | jq -c 'select(.name) | [.name, .sha256]')
+    k3 drop=language_model.model.layers.1.mlp_res_norm.weight
+    refuses 65 malformed 'the model lacks model.layers.1.mlp_res_norm.weight, which is multiplied by it' k3
+    k3 put=language_model.model.output_attn_res_norm.weight:BF16:65
+    refuses 65 malformed 'output_attn_res_norm.weight: shape [65]: its elements are not as many' k3
 }
 
 @test "check-classes: what another converter has that the families lack" {

@@ -1,6 +1,36 @@
 """hf_late_models: cases of hf_text_models for the last classes: drafts of other models, and architectures of 2026."""
-from hf_text_models import ATTN, BASE, FF, H, HD, KV, L, MLP, NORMS, ONCE, SIZES, V, biased, experts, im, renamed
-from hf_tokenizers import GPT_2, LLAMA3, gemma4, llama_json, plain_bpe, qwen_bpe, spm
+from hf_more_models import only
+from hf_text_models import ATTN, BAILING, BASE, FF, H, HD, KV, L, MLP, NORMS, ONCE, SHARED, SIZES, V, biased, experts, im, renamed
+from hf_tokenizers import CHAT, GPT_2, LLAMA3, gemma4, llama_json, plain_bpe, qwen_bpe, sarvam, spm
+
+chat = {"config": {"chat_template": CHAT}}
+K3 = dict(SIZES, num_hidden_layers=3, num_key_value_heads=4, kv_lora_rank=16, q_lora_rank=24, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=8,
+          num_experts=4, num_experts_per_token=2, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=32, first_k_dense_replace=1,
+          routed_scaling_factor=2.446, moe_router_activation_func="sigmoid", moe_renormalize=True, routed_expert_hidden_size=32, hidden_act="situ",
+          activation_situ_beta=5.0, activation_situ_linear_beta=7.0, attn_res_block_size=2, rms_norm_eps=1e-5, rope_theta=10000.0, mla_use_nope=True,
+          linear_attn_config={"full_attn_layers": [3], "kda_layers": [1, 2], "num_heads": 4, "head_dim": 8, "short_conv_kernel_size": 4,
+                              "gate_lower_bound": -5.0}, **BASE)
+K3_BUT = {"cut": "language_model.", "lost": ("vision_tower.", "mm_projector."), "near": ("_res_norm.", "_res_proj.")}
+
+
+def k3(routed):
+    """Returns the tensors of a Kimi K3 with these of the experts."""
+    kda, mla, dense, moe = range(2), range(2, 3), range(1), range(1, 3)
+    mix, sparse, inner = L + "self_attn.", L + "block_sparse_moe.", 32
+    tensors = ONCE + NORMS + [(L + x + "_res_" + n, s) for x in ("self_attention", "mlp") for n, s in (("norm.weight", [H]), ("proj.weight", [1, H]))] + [
+        ("model.output_attn_res_norm.weight", [H]), ("model.output_attn_res_proj.weight", [1, H])] + only(
+        kda, [(mix + x + "_proj.weight", [inner, H]) for x in "qkvg"] + [(mix + x + "_conv1d.weight", [inner, 1, 4]) for x in "qkv"] + [
+            (mix + "A_log", [4]), (mix + "dt_bias", [inner]), (mix + "f_a_proj.weight", [8, H]), (mix + "f_b_proj.weight", [inner, 8]),
+            (mix + "b_proj.weight", [4, H]), (mix + "o_norm.weight", [8]), (mix + "o_proj.weight", [H, inner])]) + only(
+        mla, [(mix + "q_a_proj.weight", [24, H]), (mix + "q_a_layernorm.weight", [24]), (mix + "q_b_proj.weight", [48, 24]),
+              (mix + "kv_a_proj_with_mqa.weight", [20, H]), (mix + "kv_a_layernorm.weight", [16]), (mix + "kv_b_proj.weight", [64, 16]),
+              (mix + "g_proj.weight", [inner, H]), (mix + "o_proj.weight", [H, inner])]) + only(dense, MLP) + only(
+        moe, [(sparse + "gate.weight", [4, H]), (sparse + "gate.e_score_correction_bias", [4]), (sparse + "routed_expert_down_proj.weight", [32, H]),
+              (sparse + "routed_expert_norm.weight", [32]), (sparse + "routed_expert_up_proj.weight", [H, 32])] + [
+            (sparse + "shared_experts.%s_proj.weight" % x, s) for x, s in (("gate", [32, H]), ("up", [32, H]), ("down", [H, 32]))])
+    return [("language_model." + n, s, *k) for n, s, *k in tensors + only(moe, routed)] + [
+        ("vision_tower.a.weight", [8]), ("mm_projector.b.weight", [8, 8])]
+
 
 gpt2 = plain_bpe(GPT_2, "gpt-2", ["<|endoftext|>"])
 
@@ -35,6 +65,20 @@ CASES = {
         target_layer_ids=[1, 3], **im), {"llama": "drafts for a target", "but": {"other": ("fc.weight", "hidden_norm.", "output_norm_enc.")}, "mend": ["vocabulary"], "tensors": [
             ("encoder.fc.weight", [H, 2 * H]), ("encoder.output_norm_enc.weight", [H]), ("norm.weight", [H])] + [
             (n.replace("model.", ""), s) for n, s, *k in NORMS + ATTN + MLP + [(L + "self_attn.%s_norm.weight" % x, [HD]) for x in "qk"]]}),
+    "sarvam": (sarvam, "float32", 0, ("SarvamMoEForCausalLM", "sarvam_moe"), dict(
+        SIZES, rms_norm_eps=1e-6, rope_theta=6e5, head_dim=16, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
+        num_shared_experts=1, first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=1, topk_group=1,
+        score_function="sigmoid"), {"tensors": renamed(ONCE, ("embed_tokens", "word_embeddings")) + NORMS + BAILING + only(range(1), MLP) + only(
+            range(1, 2), experts() + SHARED) + [(L + "mlp.gate.expert_bias", [4], range(1, 2), "coarse")], "but": {"near": (".expert_bias",)}}),
+    "kimi_k3": (plain_bpe(LLAMA3, "kimi-k2", ignore_merges=True, **chat), "bfloat16", 0, ("KimiK3ForConditionalGeneration", "kimi_k3"), K3, {
+        "tensors": k3([(L + "block_sparse_moe.experts.{x}.%s.weight" % w, s) for w, s in (("w1", [32, 32]), ("w2", [32, 32]), ("w3", [32, 32]))]),
+        "but": K3_BUT}),
+    "kimi_k3-mxfp4": (plain_bpe(LLAMA3, "kimi-k2", ignore_merges=True, **chat), "bfloat16", 0, ("KimiK3ForConditionalGeneration", "kimi_k3"), {**K3,
+        "quantization_config": {"quant_method": "compressed-tensors", "format": "mxfp4-pack-quantized", "config_groups": {"group_0": {
+            "targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "group_size": 32, "strategy": "group", "symmetric": True}}}}}, {
+        "tensors": k3([(L + "block_sparse_moe.experts.{x}.%s.weight_%s" % (w, kind), s) for w in ("w1", "w2", "w3")
+                       for kind, s in (("packed", [32, 16]), ("scale", [32, 1]))]),
+        "but": {**K3_BUT, "other": (".experts.",)}}),
     "qwen4exp": (qwen_bpe, "bfloat16", 0, "Qwen4Exp", dict(hidden_size=64, intermediate_size=None, num_hidden_layers=4, head_dim=16, linear_key_head_dim=8, linear_value_head_dim=8,
         linear_num_key_heads=2, linear_num_value_heads=4, moe_intermediate_size=32, shared_expert_intermediate_size=32, num_experts_per_tok=2,
         num_experts=4, hc_count=2, hc_lowrank=8, ple_layer_ids=[2], ple_embed_dim=64, ngram_size=3, heads_per_ngram=2, ngram_vocab_size_base=50,

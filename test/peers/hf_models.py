@@ -357,12 +357,12 @@ def named_weights(options, members, vocab, dtype):
     layers = options.get("layers") or next(members[k] for k in ("num_hidden_layers", "n_layer", "n_layers", "num_layers") if k in members)
     found = []
     for name, shape, *kind in options["tensors"]:
-        kind, of = [*kind, ""][0], {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}[dtype]
-        which = kind if isinstance(kind, range) else range(layers) if "{b}" in name else range(1)
-        kind = "" if isinstance(kind, range) else kind
+        of = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}[dtype]
+        which = next((k for k in kind if isinstance(k, range)), range(layers) if "{b}" in name else range(1))
+        kind = "scale" if name.endswith(".weight_scale") else next((k for k in kind if isinstance(k, str)), "")
         for b in which:
             for x in range(options.get("experts", 4) if "{x}" in name else 1):
-                found.append([name.replace("{b}", str(b)).replace("{x}", str(x)), of, [vocab if d == "vocab" else d for d in shape],
+                found.append([name.replace("{b}", str(b)).replace("{x}", str(x)), "U8" if kind == "scale" or name.endswith("_packed") else of, [vocab if d == "vocab" else d for d in shape],
                               "norm" if name.endswith("norm.weight") and not kind else kind])
     return sorted(found)
 

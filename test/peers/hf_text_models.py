@@ -1,6 +1,6 @@
 """hf_text_models: more cases of hf_models, for the classes of text decoders: those of transformers, and with "tensors" those whose code it
 does not have. These are named (class, model_type), and their config.json is the members as they are; a tensor is (name, shape) or
-(name, shape, kind), where {b} stands for each layer and {x} for each expert."""
+(name, shape, kind), with a range of layers in place of the kind or before it, where {b} stands for each layer and {x} for each expert."""
 from hf_tokenizers import (CHAT, DEEPSEEK3, DIGITS, GPT_2, GPT_4O, LLAMA3, QWEN2, TEKKEN, deepseek_bpe, glm_bpe, llama_bpe, llama_json,
                            plain_bpe, qwen_bpe, spm, tiktoken)
 

@@ -284,8 +284,8 @@ def plamo(folder):
     return None, len(lines)
 
 
-def gemma4(folder):
-    """BPE with byte fallback, whose scores are all the same."""
+def characters(folder, **config):
+    """BPE over characters with byte fallback."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]
     bytes_ = ["<0x%02X>" % i for i in range(256)]
     marked = [" ".join(line.split()).replace(" ", "\u2581") for line in SOURCE]
@@ -303,8 +303,18 @@ def gemma4(folder):
     (folder / "tokenizer.json").write_text(t.to_str(pretty=False) + "\n", encoding="utf-8")
     write_json(folder / "tokenizer_config.json", {
         "tokenizer_class": "GemmaTokenizer", "bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>", "pad_token": "<pad>",
-        "mask_token": "<mask>", "padding_side": "left"})
-    return None, t.get_vocab_size()
+        "mask_token": "<mask>", "padding_side": "left", **config})
+    return t.get_vocab_size()
+
+
+def gemma4(folder):
+    """One whose scores are all the same in GGUF."""
+    return None, characters(folder)
+
+
+def sarvam(folder):
+    """One that the reference writes like a BPE over bytes."""
+    return "sarvam-moe", characters(folder, tokenizer_class="PreTrainedTokenizerFast")
 
 
 TIKTOKEN = '''"""What the reference reads of a tokenizer with code of its own."""
