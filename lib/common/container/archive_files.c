@@ -59,23 +59,23 @@ keep_name(struct tar_extended *x, const char *name, size_t n, struct err *err)
 }
 
 static bool
-bad_pax(struct err *err)
+bad_pax(uint64_t at, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, "tar archive: invalid pax header");
+    return err_at(err, ERR_MALFORMED, at, "tar archive: invalid pax header");
 }
 
-/* Reads "LENGTH KEY=VALUE\n" records. */
+/* Reads "LENGTH KEY=VALUE\n" records, which begin at an offset of the file. */
 static bool
-read_pax(struct tar_extended *x, const char *p, size_t n, struct err *err)
+read_pax(struct tar_extended *x, const char *p, size_t n, uint64_t begin, struct err *err)
 {
     for (size_t at = 0; at < n;) {
         char *end;
         unsigned long len = strtoul(p + at, &end, 10);
         if (*end != ' ' || len == 0 || len > n - at || p[at + len - 1] != '\n')
-            return bad_pax(err);
+            return bad_pax(begin, err);
         const char *key = end + 1, *last = p + at + len - 1;
         if (last < key)
-            return bad_pax(err);
+            return bad_pax(begin, err);
         if (last - key >= 5 && memcmp(key, "path=", 5) == 0) {
             if (!keep_name(x, key + 5, (size_t)(last - key) - 5, err))
                 return false;
@@ -83,7 +83,7 @@ read_pax(struct tar_extended *x, const char *p, size_t n, struct err *err)
             char digits[24] = "";
             size_t digit = (size_t)(last - key) - 5;
             if (digit >= sizeof digits || !str_to_u64(&x->size, memcpy(digits, key + 5, digit)))
-                return bad_pax(err);
+                return bad_pax(begin, err);
         }
         at += len;
     }
@@ -105,7 +105,7 @@ read_extended(struct tar_extended *x, struct source *src, const struct tar_membe
     if (ok && type == 'L')
         ok = keep_name(x, text, strlen(text), err);
     else if (ok)
-        ok = read_pax(x, text, (size_t)n, err);
+        ok = read_pax(x, text, (size_t)n, m->at, err);
     free(text);
     return ok;
 }

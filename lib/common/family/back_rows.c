@@ -120,8 +120,8 @@ back_rows_number_of(const struct back_work *w, const struct family_source *tenso
     return (size_t)(tensor - family_sources_at(w->tensors, 0));
 }
 
-/* Returns true if a tensor is of blocks that a row with a tag takes. Those of a stack are dequantized: no quantizer writes the experts
- * one by one under the names of gpt-oss. */
+/* Returns true if a tensor has blocks that a row with a tag takes. A stack is dequantized: no quantizer writes its experts one by one
+ * under the names of gpt-oss. */
 static bool
 is_kept(const struct back_work *w, const struct family_source *tensor, const struct family_row *row)
 {

@@ -39,9 +39,10 @@ product_find(const struct family_source **other, const struct rows_work *w, cons
     if (!product_other_name(&name, &length, w->scope, row, out->match.b, w->memory, err))
         return false;
     *other = family_sources_find(w->sources, name, length);
-    snprintf(what, sizeof what, "the model lacks %s, which is multiplied by it", str_shown(shown, name, length));
-    if (!*other)
+    if (!*other) {
+        snprintf(what, sizeof what, "the model lacks %s, which is multiplied by it", str_shown(shown, name, length));
         return rows_fail(out->match.source, ERR_MALFORMED, what, err);
+    }
     return (shape_numel(&(*other)->t.shape, &numel) && numel == n)
         || rows_fail(*other, ERR_MALFORMED, "its elements are not as many as those that it is multiplied by", err);
 }
@@ -58,15 +59,16 @@ product_make(struct chosen *chosen, const struct rows_work *w, const struct row_
             w->family->rows.at[out->row].where);
     if (!limits_check(n, PRODUCT_MAX, "elements of a tensor that 'by' multiplies", err) || !product_find(&other, w, out, n, err))
         return false;
-    double *x = malloc(2 * (size_t)n * sizeof *x), *y = x + n;
+    double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
     float *xy = malloc((size_t)n * sizeof *xy);
-    bool ok = (x && xy) || err_memory(err, n * sizeof *x);
+    bool ok = (x && y && xy) || err_memory(err, n * sizeof *x);
     ok = ok && family_sources_read(w->sources, &source->t, 0, x, (size_t)n, err)
         && family_sources_read(w->sources, &other->t, 0, y, (size_t)n, err);
     for (uint64_t i = 0; ok && i < n; i++)
         xy[i] = (float)x[i] * (float)y[i];
     ok = ok && compose_numbers(chosen, out->name, xy, dim, rank, w->memory, err);
     free(x);
+    free(y);
     free(xy);
     return ok;
 }
@@ -83,7 +85,7 @@ product_add(struct back_work *w, const struct family_row *row, uint64_t b, struc
     const struct family_source *t = family_sources_find(w->tensors, name, length);
     if (!t)
         return true;
-    if (!shape_numel(&t->t.shape, &n) || !limits_check(n, PRODUCT_MAX, "elements of a tensor that 'by' multiplies", err))
+    if (!shape_numel(&t->t.shape, &n) || n > PRODUCT_MAX)
         return rows_fail(t, ERR_LIMIT, "too many elements", err);
     struct chosen *out = back_rows_new(w, err);
     float *ones = malloc((size_t)n * sizeof *ones + 1);

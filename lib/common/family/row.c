@@ -210,35 +210,42 @@ row_part_has(const struct row_part *part, enum verb_kind kind)
 
 /* --- rows */
 
-/* Sets row->joined. A row with `join` has members, and this verb last in its one part. */
+/* Returns the verb of a kind if it is the last one of the row's only part, else NULL. Sets *any if the row has such a verb anywhere. */
+static const struct verb *
+find_last(bool *any, const struct family_row *row, enum verb_kind kind)
+{
+    const struct row_part *part = &row->part[0];
+    *any = false;
+    for (size_t i = 0; i < row->nparts; i++)
+        *any = *any || row_part_has(&row->part[i], kind);
+    if (row->nparts == 1 && part->n != 0 && part->verb[part->n - 1].kind == kind)
+        return &part->verb[part->n - 1];
+    return NULL;
+}
+
+/* Sets row->joined. A row with `join` has members. */
 static bool
 find_join(struct family_reader *r, struct family_row *row)
 {
-    const struct row_part *part = &row->part[0];
-    const struct verb *last = part->n != 0 ? &part->verb[part->n - 1] : NULL;
-    bool any = false;
-    for (size_t i = 0; i < row->nparts; i++)
-        any = any || row_part_has(&row->part[i], VERB_JOIN);
-    if (any && (!row->stacks || row->nparts != 1 || last->kind != VERB_JOIN))
+    bool any;
+    const struct verb *join = find_last(&any, row, VERB_JOIN);
+    if (any && (!join || !row->stacks))
         return family_expected(r, "join", 4, "it as the last verb of a row with {x} and one part");
-    if (any)
-        row->joined = last->arg[0];
+    if (join)
+        row->joined = join->arg[0];
     return true;
 }
 
-/* Sets row->by. A row with `by` has it as the last verb of its one part, and no members. */
+/* Sets row->by. A row with `by` has no members. */
 static bool
 find_by(struct family_reader *r, struct family_row *row)
 {
-    const struct row_part *part = &row->part[0];
-    const struct verb *last = part->n != 0 ? &part->verb[part->n - 1] : NULL;
-    bool any = false;
-    for (size_t i = 0; i < row->nparts; i++)
-        any = any || row_part_has(&row->part[i], VERB_BY);
-    if (any && (row->stacks || row->kept || row->nparts != 1 || last->kind != VERB_BY))
+    bool any;
+    const struct verb *by = find_last(&any, row, VERB_BY);
+    if (any && (!by || row->stacks || row->kept))
         return family_expected(r, "by", 2, "it as the last verb of a row without {x} and with one part");
-    if (any)
-        row->by = last->arg[0];
+    if (by)
+        row->by = by->arg[0];
     return true;
 }
 

@@ -15,8 +15,8 @@ struct fp4_blocks {
     uint64_t dim[FP4_BLOCKS_RANK];      /* in the order in which codes are stored; w->shape is transposed for gpt-oss */
 };
 
-/* Describes a weight: NVFP4 of ModelOpt or compressed-tensors, stored by rows, or MXFP4 of gpt-oss or compressed-tensors. Returns false for any
- * other, and if a row does not consist of whole blocks. */
+/* Describes a weight: NVFP4 of ModelOpt or compressed-tensors, stored by rows, or MXFP4 of gpt-oss or compressed-tensors. Returns
+ * false for any other weight, and if a row does not consist of whole blocks. */
 bool fp4_blocks_of(struct fp4_blocks *b, const struct weight *w);
 
 #endif

@@ -4,14 +4,16 @@
 
 #include "tokenizer/back_priv.h"
 
-/* Kinds of tokenizers by tokenizer.ggml.model. */
+/* Kinds of tokenizers by tokenizer.ggml.model and, where one model has two kinds, tokenizer.ggml.pre. */
 static const struct {
     const char *model;
+    const char *pre;            /* NULL: any other */
     enum back_kind kind;
     const char *file;           /* written instead of tokenizer.json, or NULL */
     bool (*write)(struct str *out, const struct back_tokens *tokens, struct err *err);
     const char *class;          /* tokenizer class of transformers, or NULL: see class_of() */
 } kinds[] = {
+    { .model = "gpt2", .pre = "sarvam-moe", .kind = BACK_GEMMA4 },      /* a BPE over characters */
     { .model = "gpt2", .kind = BACK_BPE },
     { .model = "llama", .kind = BACK_BPE, .file = "tokenizer.model", .write = back_pieces_model },
     { .model = "bert", .kind = BACK_WORDPIECE, .class = "BertTokenizerFast" },
@@ -70,7 +72,8 @@ back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct bac
     size_t i = 0, n = sizeof kinds / sizeof *kinds;
     if (tokens->n == 0)
         return true;
-    while (i < n && !hf_string_is(&tokens->model, kinds[i].model))
+    while (i < n && !(hf_string_is(&tokens->model, kinds[i].model)
+        && (!kinds[i].pre || hf_string_is(&tokens->pre, kinds[i].pre))))
         i++;
     if (i == n)
         return err_set(err, ERR_UNSUPPORTED, "unknown tokenizer.ggml.model '%s'; --no-tokenizer writes the model "
@@ -78,8 +81,6 @@ back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct bac
     bool pieces = kinds[i].file != NULL;
     const char *class = kinds[i].class;
     enum back_kind kind = kinds[i].kind;
-    if (kind == BACK_BPE && !pieces && hf_string_is(&tokens->pre, "sarvam-moe"))
-        kind = BACK_GEMMA4;     /* a BPE over characters, which llama.cpp knows by this name only */
     if (kind == BACK_BPE && !pieces && !find_split(&split, tokens, options, err))
         return false;
     if (kind == BACK_GEMMA4 && !back_tokens_find_tags(tokens, err))
