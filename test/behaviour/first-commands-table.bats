@@ -263,7 +263,8 @@ END
     cp l.q4.gguf gm
     cp l.q4.gguf gm/mmproj-model-f16.gguf
     cp llama1/model.safetensors none
-    printf 'lmgg\x98\xca\0\0%04000d' 0 >ggml-base.en.bin
+    printf 'lmgg\x98\xca\0\0%04000d' 0 >damaged.bin
+    "$helpers/whisper-ggml" whisper ggml-base.en.bin
     cp llama1/* five
     mkdir cons shards
     echo >tpl
@@ -297,7 +298,8 @@ PYTHON
 75~69~amn inspect ml/M.mlpackage/~this is a model of Core ML
 75~65~amn inspect dcp~torch.distributed.checkpoint
 76~0~amn convert -o o.gguf none~the directory has no config.json
-77~69~amn inspect ggml-base.en.bin~whisper.cpp
+77~0~amn inspect --human ggml-base.en.bin~ggml
+77~65~amn inspect damaged.bin~whisper.cpp
 78~69~printf '7z\274\257\047\034%040d' 0 >o.7z; amn inspect o.7z~7z x -so FILE | amn
 78~69~printf 'Rar!\032\007\001\000%040d' 0 >o.rar; amn inspect o.rar~unrar x FILE
 78~69~printf '\211HDF\r\n\032\n%040d' 0 >o.h5; amn inspect o.h5~HDF5

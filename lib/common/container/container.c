@@ -13,6 +13,7 @@ static const struct container *const rows[] = {
     &container_npy,
     &container_stacked,
     &container_tar_form,
+    &container_ggml,
 };
 
 /* Returns true if an input that no container recognizes may be a damaged safetensors file: its first bytes are a possible

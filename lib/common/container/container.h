@@ -1,6 +1,6 @@
 /* container: reads the header of one file format, checks it, and adds the tensors to the catalog. Tensor data is not read.
  * It knows neither schemes nor model families, nor which files form a model. A new format is one row in container.c and one
- * folder. Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/. Layouts: doc/gguf.md,
+ * folder. Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/, ggml/. Layouts: doc/gguf.md,
  * doc/checkpoints.md; what is refused: doc/untrusted-input.md. */
 #ifndef CONTAINER_CONTAINER_H
 #define CONTAINER_CONTAINER_H
@@ -34,7 +34,7 @@ struct container {
 };
 
 extern const struct container container_safetensors, container_gguf, container_zip, container_npy, container_stacked,
-    container_tar_form;
+    container_tar_form, container_ggml;
 
 /* Finds the files in a seekable source that no container reads: an archive of files (ZIP, also at the end of a program; tar). Their
  * names are those below the folder that all of them are in. `path` is that of the source. b->path is NULL if it is no such archive, or

@@ -233,8 +233,8 @@ static const struct foreign table[] = {
     { "GGML", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
     { "GGMF", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
     { "GGJT", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
-    { "lmgg", 4, 0, ERR_UNSUPPORTED, is_whisper, "this is a ggml model of whisper.cpp, which is not supported: look for the same "
-        "model in safetensors format, such as openai/whisper-small on Hugging Face" },
+    { "lmgg", 4, 0, ERR_MALFORMED, is_whisper, "the header of this ggml model of whisper.cpp is truncated or damaged: its mel filters do "
+        "not fit its n_mels" },
     { "lmgg", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
     { "fmgg", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
     { "tjgg", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
