@@ -61,6 +61,12 @@ is_as() {
     try 0 amn scan one.nemo
 }
 
+@test "an archive with folders is refused from a pipe, with what to do" {
+    python3 -c 'import zipfile; z = zipfile.ZipFile("folder.zip", "w"); z.writestr("m/", ""); z.write("one.nemo", "m/one"); z.close()'
+    cat folder.zip | try 69 amn parse
+    grep -q "has folders: extract it with 'unzip FILE'" err
+}
+
 @test "the same file is not overwritten" {
     ln one.llamafile out.gguf
     try 73 amn-convert -q -f -o out.gguf one.llamafile

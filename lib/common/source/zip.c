@@ -225,7 +225,7 @@ check_name(const struct zip_member *m, uint64_t at, struct err *err)
         || zip_bad_member(err, m, at, "the name is not ASCII, but the UTF-8 flag is not set");
 }
 
-/* Fails for a folder, a link or a device: none of them stores an array. An archive of files may have folders. */
+/* Fails for a folder, a link or a device: none of them stores an array. Only an archive of files may have folders. */
 static bool
 check_kind(const struct zip_entry *e, bool files, uint64_t at, struct err *err)
 {
@@ -233,8 +233,9 @@ check_kind(const struct zip_entry *e, bool files, uint64_t at, struct err *err)
     uint32_t kind = e->external >> MODE_SHIFT & MODE_KIND;
     if (kind == MODE_LINK)
         return zip_bad_member(err, &e->m, at, "expected a file, found a symbolic link");
-    if (files && e->m.name[e->m.name_len - 1] == '/' && e->m.nbytes == 0)
-        return true;
+    if (e->m.name[e->m.name_len - 1] == '/' && e->m.nbytes == 0)
+        return files || err_at(err, ERR_UNSUPPORTED, at, "this ZIP archive has folders: extract it with 'unzip FILE' and give the model "
+            "in it; an archive of a model directory is read from a file, not from a pipe");
     if ((kind != 0 && kind != MODE_FILE) || (e->external & DOS_FOLDER) || e->m.name[e->m.name_len - 1] == '/')
         return zip_bad_member(err, &e->m, at, "expected a file, found a directory or a device");
     return true;
