@@ -19,7 +19,7 @@ import hf_reference
 import peer_towers
 import towers
 
-MEDIA = ("visual.", "vision", "audio", "projector", "mlp1", "merger", "connector", "aligner", "vpm.", "resampler.", "speech", "embed_vision")
+MEDIA = ("visual.", "vision", "audio", "projector", "mlp1", "merge", "connector", "aligner", "vpm.", "resampler.", "speech", "embed_vision")
 
 
 def weights_of(folder, most):
